@@ -19,10 +19,15 @@ class PrintedCard:
             if line.startswith("A missing number counts as its mean: "):
                 pairs = line.removesuffix(".").split(": ", 1)[1].split(", ")
                 self.means = {name: value for name, _, value in (pair.rpartition(" as ") for pair in pairs)}
+        self.rare = {}
+        for line in self.notes:
+            if rare := re.fullmatch(r"Rare values of (.+?): (.+)\.", line):
+                self.rare[rare[1]] = rare[2].split("; ")
         self.blocks = [_Block(block) for block in blocks]
 
     def sums(self, row: dict[str, Any]) -> dict[str, float]:
         """Return the sum of points by what it is for."""
+        row = {name: "rare values" if cell in self.rare.get(name, ()) else cell for name, cell in row.items()}
         total: dict[str, float] = {}
         for block in self.blocks:
             for name, points in block.add(row, self.means).items():
@@ -123,9 +128,7 @@ def _weights(title: str, places: list[str], row: dict[str, Any], means: dict[str
             return [float(place == extra) for place in places]
         raise AssertionError(f"{column} is missing, and the table has no missing values there")
     if part:
-        moment = datetime.fromisoformat(cell)
-        names = {"month": calendar.month_name[moment.month], "weekday": calendar.day_name[moment.weekday()]}
-        cell = names.get(part, f"{moment.hour}:00")
+        cell = _part(part, datetime.fromisoformat(cell), places)
     if str(cell) in places:
         return [float(place == str(cell)) for place in places]
     numbers = [_position(place) for place in places]
@@ -143,6 +146,19 @@ def _weights(title: str, places: list[str], row: dict[str, Any], means: dict[str
         if a < x < b or (x == a and a > known[0][0]):
             weights[i], weights[j] = (b - x) / (b - a), (x - a) / (b - a)
     return weights
+
+
+def _part(part: str, moment: datetime, places: list[str]) -> str:
+    """Return the part of a date as the card asks for it: a name, or a number."""
+    hours = moment.hour + moment.minute / 60 + moment.second / 3600
+    if part == "weekday":
+        return calendar.day_name[moment.weekday()]
+    if part == "hour":
+        return repr(hours)
+    if "January" in places:
+        return calendar.month_name[moment.month]
+    length = calendar.monthrange(moment.year, moment.month)[1]
+    return repr(moment.month + (moment.day - 1 + hours / 24) / length)
 
 
 def _position(text: str) -> float | None:

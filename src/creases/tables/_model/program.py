@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from math import isfinite, log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -184,9 +185,7 @@ def _encode(column: ColumnEncoding, encoding: TableEncoding) -> dict[str, Any]:
         steps: dict[str, Any] = {}
         for k, j in enumerate(inputs):
             values = {text: float(own == k) for text, own in place.items() if text}
-            other = float(column.n_frequent == k)
-            missing = float(place.get("", column.n_frequent) == k)
-            steps[f"x{j}"] = Choose(name, values, other, missing)
+            steps[f"x{j}"] = Choose(name, values, 0.0, float(place.get("") == k))
         return steps
     labels = {word.lower(): value for word, value in label_numbers(column).items()}
     if column.kind.date is not None:
@@ -224,23 +223,29 @@ def date_number(column: ColumnEncoding, part: str, k: int) -> Any:
         1,
         0,
     )
-    before = _quotient(Operation("-", Operation("*", month, 367), 362), 12)  # with a February of 30 days
+
+    def before(number: Any) -> Any:
+        """Return the days before a month of the year; month 13 begins the next year."""
+        whole = _quotient(Operation("-", Operation("*", number, 367), 362), 12)  # with a February of 30 days
+        return _add(whole, If(Operation("<", number, 3), 0, Operation("-", leap, 2)))
+
     past = Operation("-", year, 1)
     days = _add(
         Operation("*", past, 365),
         *(Operation("*", sign, _quotient(past, by)) for sign, by in ((1, 4), (-1, 100), (1, 400))),
-        before,
-        If(Operation("<", month, 3), 0, Operation("-", leap, 2)),
+        before(month),
         day,
     )  # days since the last day of the year 0
-    clock = _add(Operation("/", minute, 60), Operation("/", second, 3600))
+    clock = _add(hour, Operation("/", minute, 60), Operation("/", second, 3600))
     first = date.fromisoformat(column.kind.date.first).toordinal()
+    length = Operation("-", before(Operation("+", month, 1)), before(month))
+    passed = Operation("/", _add(Operation("-", day, 1), Operation("/", clock, 24)), length)
     numbers = {
         "year": year,
-        "month": month,
+        "month": month if column.kind.date.whole_months else _add(month, passed),
         "weekday": Operation("%", _add(days, 6), 7),
-        "hour": hour,
-        "days": _add(Operation("-", days, first), Operation("/", _add(hour, clock), 24)),
+        "hour": clock,
+        "days": _add(Operation("-", days, first), Operation("/", clock, 24)),
     }
     gone = Missing(column.name, None, is_date=True)
     return If(Operation("=", gone, 1), column.means[k], numbers[part])
@@ -326,7 +331,8 @@ def _network_steps(
 def _decide(model: RowModel, scores: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the stages that make predictions of scores."""
     if model.classes is None:
-        return [{f"predicted {name}": Name(score) for name, score in zip(model.targets, scores, strict=True)}]
+        pairs = zip(model.targets, scores, strict=True)
+        return [{f"predicted {name}": _apply_link(Name(score), model.largest) for name, score in pairs}]
     words = model.label_values.tolist()
     if len(words) == 2:
         score = Name(scores[0])
@@ -353,6 +359,13 @@ def _decide(model: RowModel, scores: tuple[str, ...]) -> list[dict[str, Any]]:
     for k in range(len(words) - 2, -1, -1):  # the first of the largest
         decision = If(Operation("=", Name(scores[k]), Name("largest")), Word(words[k]), decision)
     return [{"largest": largest}, powers, total, chances, {"decision": decision}]
+
+
+def _apply_link(score: Any, largest: float | None) -> Any:
+    """Return what a score stands for: with a logarithmic link its exponential, up to the largest prediction."""
+    if largest is None:
+        return score
+    return Exp(score if not isfinite(largest) else Operation("min", score, log(largest)))
 
 
 def _read_names(stages: Sequence[Mapping[str, Any]]) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import ceil, floor, log10
+from math import ceil, expm1, floor, log10
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from creases.tables._words.card_entries import (
     units_entry,
 )
 from creases.tables._words.points import largest_change, probability
-from creases.tables._words.terms import POINTS, ReadableModel, Terms, table_rows, term_sizes, training_rows
+from creases.tables._words.terms import POINTS, ReadableModel, TermEffects, Terms, table_rows
 
 #: Letters of a line, and of what stands before the points of a row at most.
 WIDTH, LABEL = 100, 33
@@ -55,7 +55,7 @@ class PointsCard:
     unused: tuple[str, ...]  #: columns that add nothing
     decimals: int  #: of the points
     scale_decimals: int  #: of the scales of bends
-    worth: float  #: of a point of values: 1 unless they are rounded to whole points
+    worth: float  #: of a point of values: 1 unless they are rounded to whole points, or logarithms
     threshold: float  #: sum above which the second of two classes is predicted
     bound: tuple[Floats, Floats]  #: (m,) least and largest difference from the model's sum over all inputs
     n_rows: int  #: rows that it was compared on; 0 if the model has none
@@ -119,7 +119,11 @@ class PointsCard:
             first = [f"Not for use by hand: {count} of sums of several columns ({', '.join(e.title for e in bends)})."]
         add = "start with the points of every row and add those of each column"
         if terms.classes is None:
-            name, unit = terms.target or "prediction", terms.unit
+            name, unit = terms.target or "prediction", terms.target_unit
+            if terms.is_factor:
+                most = format_value(terms.model.largest)
+                power = f"2 to the power of a tenth of the sum is predicted, {most} at most"
+                return [*first, f"{name}{f' in{unit}' if unit else ''}: {add}; {power}. 10 points double it."]
             worth = f" a point is {format_value(self.worth)}{unit};" if self.worth != 1 else ""
             return [*first, f"{name}{f' in{unit}' if unit else ''}:{worth} {add}."]
         if terms.is_binary:
@@ -139,6 +143,9 @@ class PointsCard:
             notes.append(f"Add nothing: {', '.join(self.unused)}.")
         if text := _missing_text(terms, self.unused):
             notes.append(text)
+        for term in terms.columns:
+            if term.column.rare and term.column.name not in self.unused:
+                notes.append(f"Rare values of {term.column.name}: {'; '.join(term.column.rare)}.")
         if terms.is_binary:
             chances = probability(terms, np.array(LOOKUP, float)[:, None])[:, 1]
             pairs = [f"{points:+d}: {format_percent(chance)}" for points, chance in zip(LOOKUP, chances, strict=True)]
@@ -149,6 +156,8 @@ class PointsCard:
         """Say how exact the card is."""
         terms, unit = self.terms, self.terms.unit
         reach = f"its sum differs from the model's by at most {_round_up(self.reach)}{unit}"
+        if terms.is_factor:
+            reach = f"its prediction differs from the model's by at most {_round_up(100 * expm1(self.reach))} %"
         if terms.classes is not None:
             reach += f" and a probability by at most {_round_up(100 * self.chance)} %"
         everywhere = f"For any row {reach}."
@@ -156,7 +165,10 @@ class PointsCard:
             return everywhere
         rows = f"{self.n_rows:,} rows"
         if terms.classes is None:
-            return f"{everywhere} On the {rows} of the table by at most {_round_up(self.farthest)}{unit}."
+            farthest = (
+                f"{_round_up(100 * expm1(self.farthest))} %" if terms.is_factor else _round_up(self.farthest) + unit
+            )
+            return f"{everywhere} On the {rows} of the table by at most {farthest}."
         same = "decides as the model on all of them" if not self.changed else (
             f"can decide otherwise than the model on {self.changed:,} of them"
         )  # fmt: skip
@@ -276,7 +288,7 @@ def points_card(model: ReadableModel, *, X: Floats | None = None, integer: bool 
     """
     terms = Terms.from_model(model)
     every = table_rows(model) if X is None else X
-    sizes = term_sizes(model, terms, training_rows(model) if X is None else X)
+    sizes = TermEffects.from_model(model, terms, X).sizes
     for more in range(MORE):
         card = _make(terms, sizes, every, more, integer)
         if integer or _is_close(card, every):
@@ -298,9 +310,11 @@ def _make(terms: Terms, sizes: Floats, X: Floats | None, more: int, integer: boo
     start = start_entry(terms)
     largest = max([float(np.abs(entry.points).max(initial=0.0)) for entry in exact], default=0.0)
     largest = largest or float(np.abs(start.points).max())
-    worth, decimals, scale_decimals = 1.0, common_decimals([largest], DIGITS) + more, 3 + more
+    worth = 1 / POINTS if terms.is_factor else 1.0
+    decimals, scale_decimals = common_decimals([largest / worth], DIGITS) + more, 3 + more
     if integer:
-        worth = 10.0 ** (floor(log10(largest)) - DIGITS + 1) if terms.classes is None and largest else 1.0
+        if terms.classes is None and not terms.is_factor and largest:
+            worth = 10.0 ** (floor(log10(largest)) - DIGITS + 1)
         decimals, scale_decimals = 0, 5
     rounded = [entry.rounded(worth, decimals, scale_decimals) for entry in (start, *exact)]
     kept = (rounded[0], *(entry for entry in rounded[1:] if not entry.is_zero))

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 
@@ -14,17 +13,14 @@ from creases._typing import Floats, Ints
 from creases.tables._encoding.encoding import Feature
 from creases.tables._reading.numbers import IntervalFormat
 from creases.tables._reading.scales import ScaleFormat
-from creases.tables._stages.basis import spread_evenly
+from creases.tables._stages.basis import PiecewiseLinear
 from creases.tables._stages.model import Plane, Units
 from creases.tables._words.axes import feature_axis
 from creases.tables._words.curves import choose_places
-from creases.tables._words.terms import ColumnTerm, Terms, date_part, days_input
+from creases.tables._words.terms import ColumnTerm, Terms, days_input
 
-#: What a card calls a value that is missing, and one of a category that it does not name.
-MISSING, OTHER = "missing", "other values"
-
-#: All values of the parts of a date that come again.
-CYCLE = {"month": range(1, 13), "weekday": range(7), "hour": range(24)}
+#: What a card calls a value that is missing, those of a category that are pooled, and those that it does not name.
+MISSING, RARE, OTHER = "missing", "rare values", "other values"
 
 #: Encoded rows (n, d) to what they add (n, m).
 Function = Callable[[Floats], Floats]
@@ -222,15 +218,14 @@ class _Places:
         """Return the places of knots (k,), each within a share of the gaps beside it; of a cycle all its values."""
         column = next(column for column in terms.encoding.inputs if column.name == feature.column)
         date, notation = column.kind.date, column.kind.notation
-        part = date_part(feature, terms.encoding) if date is not None else ""
         axis = feature_axis(feature, terms.encoding, knots)
-        if part in CYCLE:
-            values = np.array(CYCLE[part], float)
+        if feature.part == "weekday" or (feature.part == "month" and date is not None and date.whole_months):
+            values = np.array(axis.cycle)
             return cls([axis.place(value) for value in values], values, values, True)
         if isinstance(notation, ScaleFormat):
             values = np.arange(float(len(notation.levels)))
             return cls([notation.write(value) for value in values], values, values, True)
-        if part == "days":
+        if feature.part == "days":
             assert date is not None
             pairs = [_day_text(date.first, float(knot)) for knot in knots]
             return cls([text for text, _ in pairs], np.array([value for _, value in pairs]), knots)
@@ -244,19 +239,22 @@ class _Places:
         for knot, tolerance in zip(knots.tolist(), near.tolist(), strict=True):
             text = number_text(knot, tolerance, commas=commas)
             position = float(text.replace(",", ""))
-            word = "" if notation is None else notation.write(knot)
-            if notation is not None and abs((said := float(notation.parse([word])[0])) - knot) <= tolerance:
-                text, position = word, said
+            if feature.part == "hour" and abs(knot - round(60 * knot) / 60) <= tolerance:
+                minutes = round(60 * knot)
+                text, position = f"{minutes // 60}:{minutes % 60:02d}", minutes / 60
+            elif notation is not None:
+                word = notation.write(knot)
+                if abs((said := float(notation.parse([word])[0])) - knot) <= tolerance:
+                    text, position = word, said
             pairs.append((text, position))
         return cls([text for text, _ in pairs], np.array([position for _, position in pairs]), knots)
 
 
-def _title(feature: Feature, terms: Terms) -> str:
-    part = date_part(feature, terms.encoding) if feature.kind == "date" else "days"
-    unit = f" ({feature.unit})" if feature.unit and feature.kind == "number" else ""
-    name = feature.column
-    unit = "" if unit.strip() and unit.strip()[1:-1] in name else unit
-    return f"{name}{unit}" if part == "days" else f"{part} of {name}"
+def _title(feature: Feature) -> str:
+    if feature.kind == "date" and feature.part != "days":
+        return f"{feature.part} of {feature.column}"
+    unit = feature.unit if feature.kind == "number" else ""
+    return f"{feature.column} ({unit})" if unit and unit not in feature.column else feature.column
 
 
 def number_reading(terms: Terms, j: int, knots: Floats, share: float) -> Reading:
@@ -273,7 +271,7 @@ def number_reading(terms: Terms, j: int, knots: Floats, share: float) -> Reading
         mean = term.column.means[[k for k, _ in term.numbers].index(j)]
         cells = np.concatenate([cells, [[mean, 1.0][: len(inputs)]]])
         texts = [*texts, MISSING]
-    title, positions = _title(feature, terms), places.positions[kept]
+    title, positions = _title(feature), places.positions[kept]
     return Reading(title, np.array(inputs), tuple(texts), cells, positions, places.is_whole)
 
 
@@ -281,10 +279,9 @@ def level_reading(terms: Terms, term: ColumnTerm) -> Reading:
     """Return the reading of a category or of a column of yes and no, with a place for all other values."""
     column, inputs = term.column, term.inputs
     if column.is_category:
-        texts = [term.level_name(feature) for feature in term.features]
-        cells = np.eye(len(inputs))
-        if OTHER not in texts:
-            texts, cells = [*texts, OTHER], np.concatenate([cells, np.zeros((1, len(inputs)))])
+        names = [term.level_name(feature) for feature in term.features]
+        texts = [*(RARE if name == OTHER else name for name in names), OTHER]
+        cells = np.concatenate([np.eye(len(inputs)), np.zeros((1, len(inputs)))])
         if terms.encoding.missing == "mean" and column.n_missing and column.common in texts:
             texts, cells = [*texts, MISSING], np.concatenate([cells, cells[[texts.index(column.common)]]])
         return Reading(column.name, inputs, tuple(texts), cells, np.zeros(0))
@@ -305,6 +302,7 @@ def _input_reading(terms: Terms, j: int, knots: Floats, share: float) -> Reading
     if feature.kind == "yes/no":
         return level_reading(terms, term)
     level = term.level_name(feature) if feature.kind == "category" else MISSING
+    level = RARE if level == OTHER else level
     return Reading(feature.column, np.array([j]), (level, "anything else"), np.array([[1.0], [0.0]]), np.zeros(0))
 
 
@@ -372,14 +370,14 @@ def plane_entry(terms: Terms, plane: Plane, share: float) -> Entry | Bends:
     groups = [[by_name[name] for name in names] for names in plane.features]
     numeric = [terms.encoding.features[group[0]].is_numeric for group in groups]
     if all(numeric):
-        inputs = [group[0] for group in groups]
-        hinges = plane.hinges.weights, plane.hinges.first, plane.hinges.second
-        factors = np.zeros((len(plane.weights), 2))
-        for h, ((a, b, _), i, j) in enumerate(zip(*hinges, strict=True)):
-            factors[h, inputs.index(int(i))] += a
-            factors[h, inputs.index(int(j))] += b
-        biases = plane.hinges.weights[:, 2]
-        return _bends(terms, inputs, plane, plane.hinges.knots, factors, biases, plane.weights, share)
+        keys = sorted({*plane.hinges.first.tolist(), *plane.hinges.second.tolist()})
+        factors = np.zeros((len(plane.weights), len(keys)))
+        rows = zip(plane.hinges.first.tolist(), plane.hinges.second.tolist(), plane.hinges.weights, strict=True)
+        for h, (i, j, (a, b, _)) in enumerate(rows):
+            factors[h, keys.index(i)] += a
+            factors[h, keys.index(j)] += b
+        scales = [(plane.hinges.feature_of(key), _transform(plane, key)) for key in keys]
+        return _bends(terms, scales, plane, factors, plane.hinges.weights[:, 2], plane.weights, share)
 
     def function(X: Floats) -> Floats:
         return terms.to_points(plane(X))
@@ -409,33 +407,47 @@ def _group_reading(terms: Terms, inputs: list[int]) -> Reading:
     return level_reading(terms, term)
 
 
+def _transform(plane: Plane, key: int) -> PiecewiseLinear:
+    """Return what hinges of a plane read of a number: its spread, or a fold of its circle."""
+    if key < 0:
+        return plane.hinges.fold(key)
+    return _spread(plane.hinges.knots[key])
+
+
+def _spread(knots: Floats) -> PiecewiseLinear:
+    """Return the spread of an input over [0, 1]; one that is 0 or 1 stays what it is."""
+    ends = np.array([knots[0], knots[0] + 1.0]) if len(knots) == 1 else knots
+    return PiecewiseLinear(ends, np.linspace(0, 1, len(ends))[:, None], is_open=len(knots) == 1)
+
+
 def _plane_knots(plane: Plane, j: int, row: Reading) -> Floats:
     """Return where a plane can bend along the number j for one of the values in a row."""
     hinges = plane.hinges
-    knots = hinges.knots[j]
-    places = [knots, *([plane.margins[j].knots] if j in plane.margins else [])]
-    even = np.linspace(0, 1, len(knots))
-    for cell in row.cells:
-        level = dict(zip(row.inputs.tolist(), cell.tolist(), strict=True))
-        for i, k, (a, b, c) in zip(hinges.first, hinges.second, hinges.weights, strict=True):
-            other, slope, factor = (int(k), a, b) if i == j else (int(i), b, a)
-            if slope and 0 < (u := -(factor * level.get(other, 0.0) + c) / slope) < 1:
-                places.append(np.interp([u], even, knots))
+    places = [plane.margins[j].knots] if j in plane.margins else []
+    for i, k, (a, b, c) in zip(hinges.first.tolist(), hinges.second.tolist(), hinges.weights, strict=True):
+        key, other, slope, factor = (i, k, a, b) if hinges.feature_of(i) == j else (k, i, b, a)
+        own = _transform(plane, key)
+        places.append(own.knots)
+        for cell in row.cells:
+            level = dict(zip(row.inputs.tolist(), cell.tolist(), strict=True)).get(hinges.feature_of(other), 0.0)
+            height = slope * own.values[:, 0] + factor * max(level, 0.0) + c
+            for n in np.flatnonzero(height[:-1] * height[1:] < 0):
+                share = height[n] / (height[n] - height[n + 1])
+                places.append(own.knots[n : n + 1] + share * (own.knots[n + 1] - own.knots[n]))
     return np.unique(np.concatenate(places))
 
 
 def units_entry(terms: Terms, units: Units, share: float) -> Bends:
     """Return the bends of units of several columns."""
     read = sorted({*np.flatnonzero(np.abs(units.weights).max(axis=0, initial=0.0) > 0).tolist(), *units.margins})
-    knots = {j: units.knots[j] for j in read}
-    return _bends(terms, read, units, knots, units.weights[:, read], units.biases, units.outputs, share)
+    scales = [(j, _spread(units.knots[j])) for j in read]
+    return _bends(terms, scales, units, units.weights[:, read], units.biases, units.outputs, share)
 
 
 def _bends(
     terms: Terms,
-    inputs: Sequence[int],
+    transforms: Sequence[tuple[int, PiecewiseLinear]],
     part: Plane | Units,
-    knots: Any,
     factors: Floats,
     biases: Floats,
     outputs: Floats,
@@ -443,15 +455,14 @@ def _bends(
 ) -> Bends:
     """Return ``relu(scales @ factors.T + biases) @ outputs`` with what is taken out of it, by margins of inputs."""
     readings, every, scales, margins = [], [], [], []
-    for k, j in enumerate(inputs):
-        margin = part.margins.get(j)
-        both = np.unique(np.concatenate([knots[j], *([] if margin is None else [margin.knots])]))
-        both = both if len(both) > 1 else np.array([both[0], both[0] + 1.0])
+    left: dict[int, PiecewiseLinear] = dict(part.margins)
+    for k, (j, transform) in enumerate(transforms):
+        margin = left.pop(j, None)
+        both = np.unique(np.concatenate([transform.knots, *([] if margin is None else [margin.knots])]))
         readings.append(_input_reading(terms, j, both, share))
         every.append(both)
-        scales.append(lambda X, j=j: spread_evenly(X[:, j], knots[j])[:, None])
-        zero = np.zeros((1, len(terms.outputs)))
-        constant = part.constant[None] if k == 0 else zero
+        scales.append(lambda X, j=j, transform=transform: transform(X[:, j]))
+        constant = part.constant[None] if k == 0 else np.zeros((1, len(terms.outputs)))
         margins.append(
             lambda X, j=j, margin=margin, constant=constant: terms.to_points(
                 np.repeat(constant, len(X), axis=0) + (0.0 if margin is None else margin(X[:, j]))
@@ -463,7 +474,8 @@ def _bends(
         X[:, reading.inputs] = reading.cells
         cells.append(X)
     points = terms.to_points(outputs)
-    name = f"{readings[0].title} and {readings[1].title} together" if isinstance(part, Plane) else "units"
+    titles = list(dict.fromkeys(reading.title for reading in readings))
+    name = f"{' and '.join(titles)} together" if isinstance(part, Plane) else "units"
     return Bends(
         name,
         tuple(readings),
