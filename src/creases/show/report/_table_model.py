@@ -167,7 +167,11 @@ def curve_sections(graphs: Sequence[NumberGraph | LevelGraph]) -> list[Section]:
         f"What each column adds to the prediction for the average row, in {what}{of}, the most important first. A "
         "curve is straight between its knots (dots). Gray at the bottom: where the rows are. "
     )
-    text += "Each class has its color." if len(first.outputs) > 1 else "Bands and thin lines: two standard errors."
+    text += (
+        "Each class has its color."
+        if len(first.outputs) > 1
+        else "Bands and thin lines: two standard errors of the curve, the others fixed."
+    )
     section: Section = {"title": "Curves", "text": text, "charts": column_charts(graphs[:MAX_CHARTS]), "size": "full"}
     if len(graphs) > MAX_CHARTS:
         section["note"] = f"{pluralize(len(graphs) - MAX_CHARTS, 'column')} with smaller effects left out."

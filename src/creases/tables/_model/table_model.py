@@ -255,11 +255,14 @@ class TableModel(RowModel):
         return {"kind": "curves", "effects": self._effects, "parts": self.function.to_dict()}
 
     def write_files(self, folder: Path) -> None:
-        """Write the predictions of the model and of simpler ones, which reports compare."""
+        """Write the predictions of the model and of simpler ones, which reports compare, and of held-out rows."""
         from creases.tables._folder.folder import RunFile
+        from creases.tables._model.intervals import held_rows
         from creases.tables._scores.stored import save_baselines
 
         data = self.scored.data
+        if "held" in self.facts or (self.facts.get("folder", folder) / RunFile.HELD).exists():
+            held_rows(self).save(folder / RunFile.HELD)
         if data is not None and data.source is not None:
             save_baselines(self.baselines, data, folder / RunFile.BASELINES, always=self.scored is not self)
 
