@@ -136,9 +136,7 @@ class PointsCard:
     def _notes(self) -> list[str]:
         terms, notes = self.terms, []
         if any(reading.is_curve for entry in self.entries for reading in _readings(entry)):
-            notes.append(
-                "Between two numbers the points are in proportion; beyond the first and last they stay the same."
-            )
+            notes.append("Between two numbers points are in proportion; beyond the first and last they stay the same.")
         if self.unused:
             notes.append(f"Add nothing: {', '.join(self.unused)}.")
         if text := _missing_text(terms, self.unused):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -14,7 +14,7 @@ from creases.tables._encoding.encoding import Feature
 from creases.tables._reading.numbers import IntervalFormat
 from creases.tables._reading.scales import ScaleFormat
 from creases.tables._stages.basis import PiecewiseLinear
-from creases.tables._stages.model import Plane, Units
+from creases.tables._stages.model import Plane, Units, add_margins
 from creases.tables._words.axes import feature_axis
 from creases.tables._words.curves import choose_places
 from creases.tables._words.terms import ColumnTerm, Terms, days_input
@@ -444,6 +444,11 @@ def units_entry(terms: Terms, units: Units, share: float) -> Bends:
     return _bends(terms, scales, units, units.weights[:, read], units.biases, units.outputs, share)
 
 
+def _margins(terms: Terms, constant: Floats, margins: Mapping[int, PiecewiseLinear]) -> Function:
+    """Return the sum of a constant (m,) and of functions of single inputs."""
+    return lambda X: terms.to_points(add_margins(np.tile(constant, (len(X), 1)), margins, X))
+
+
 def _bends(
     terms: Terms,
     transforms: Sequence[tuple[int, PiecewiseLinear]],
@@ -455,19 +460,16 @@ def _bends(
 ) -> Bends:
     """Return ``relu(scales @ factors.T + biases) @ outputs`` with what is taken out of it, by margins of inputs."""
     readings, every, scales, margins = [], [], [], []
-    left: dict[int, PiecewiseLinear] = dict(part.margins)
+    left = dict(part.margins)
     for k, (j, transform) in enumerate(transforms):
-        margin = left.pop(j, None)
-        both = np.unique(np.concatenate([transform.knots, *([] if margin is None else [margin.knots])]))
+        own = left[j].knots if j in left else transform.knots
+        both = np.unique(np.concatenate([transform.knots, own]))
         readings.append(_input_reading(terms, j, both, share))
         every.append(both)
         scales.append(lambda X, j=j, transform=transform: transform(X[:, j]))
-        constant = part.constant[None] if k == 0 else np.zeros((1, len(terms.outputs)))
-        margins.append(
-            lambda X, j=j, margin=margin, constant=constant: terms.to_points(
-                np.repeat(constant, len(X), axis=0) + (0.0 if margin is None else margin(X[:, j]))
-            )
-        )
+        taken = {i: left.pop(i) for i in readings[-1].inputs.tolist() if i in left}  # also of a missing value
+        margins.append(_margins(terms, part.constant if k == 0 else 0 * part.constant, taken))
+    assert not left, "what is taken out belongs to the columns that are read"
     cells = []
     for reading in readings:
         X = np.zeros((len(reading.texts), len(terms.encoding.features)))
