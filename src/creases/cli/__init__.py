@@ -27,6 +27,7 @@ COMMANDS = {
         "Grow a network on data, each unit with its reason.",
     ),
     "predict": ("creases.cli.predict:predict_rows", "Predict new rows with the model of a table."),
+    "export": ("creases.cli.export:export_file", "Write the model of a table as SQL, Python, Excel or ONNX."),
     "map": ("creases.cli.map:map_plane", "Map and draw every linear region of a network on a plane."),
     "explain": (
         "creases.cli.explain:explain_input",

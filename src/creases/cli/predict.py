@@ -62,6 +62,17 @@ def predict_rows(
         float,
         typer.Option(metavar="SECONDS", help="Time per row to find the nearest input with another decision; 0: skip."),
     ] = 0.0,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Add an interval, or a set of classes, that holds the truth for this share of new rows: 0.9.",
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="With --coverage: hold it within each value of a column of categories."),
+    ] = None,
     n_jobs: Annotated[
         int | None,
         typer.Option(
@@ -84,10 +95,11 @@ def predict_rows(
     predicted value; of a grown network the region (1 holds the most training rows, 0: a region without any); whether
     the row lies outside the range of the training rows, and in which columns. With --distance also how far the nearest
     input with another decision is, in standard deviations, and whether that is proved. Several files, or a large one,
-    are read and written in blocks, in constant memory; the order of rows is kept.
+    are read and written in blocks, in constant memory; the order of rows is kept. With --coverage also an interval, or
+    a set of classes, from the errors on rows that fits had not seen.
 
     For example:
-      creases predict out/iris new.csv --out predictions.csv
+      creases predict out/iris new.csv --out predictions.csv --coverage 0.9
       creases predict out/prices "new-*.parquet" --out predictions.parquet
     """
     from creases._files import write_atomically
@@ -100,6 +112,8 @@ def predict_rows(
     is_parallel = n_jobs is not None or engine is not Engine.local
     where: dict[str, Any] = {"n_jobs": n_jobs, "engine": engine.value, "address": address}
     if not data.is_file() or (out is not None and data.suffix != ".npz" and (is_parallel or _is_large(data))):
+        if coverage is not None:
+            raise InputError("coverage", "come with a file that is read as a whole", str(data), "predict it in parts")
         _predict_files(run, str(data), out, as_json, **where, header=header, budget=distance)
         return
     with show_progress(3) as begin:
@@ -108,7 +122,9 @@ def predict_rows(
         begin("reading the rows")
         encoded = model.encode(data, header=header)
         begin("predicting")
-        frame = model.encoded_frame(encoded.X, budget=distance, **(where if is_parallel else {}))
+        frame = model.encoded_frame(
+            encoded.X, budget=distance, coverage=coverage, by=by, **(where if is_parallel else {})
+        )
     if out is not None:
         with write_atomically(out) as temporary:
             numbered = frame.rename_axis("row").reset_index()

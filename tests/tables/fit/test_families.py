@@ -156,7 +156,7 @@ def test_a_link_is_kept_in_folders_and_onnx(counted, visits, tmp_path):
     np.testing.assert_allclose(
         np.exp(np.asarray(counted.network(counted.encode(visits).X))[:, 0]), counted.predict(visits), rtol=1e-9
     )
-    session = onnxruntime.InferenceSession(counted.to_onnx(tmp_path / "model.onnx"))
+    session = onnxruntime.InferenceSession(counted.export(tmp_path / "model.onnx").path)
     feed = {name: visits[[name]].to_numpy(object if name == "town" else float) for name in ("warmth", "rooms", "town")}
     np.testing.assert_allclose(session.run(None, feed)[0][:, 0], counted.predict(visits), rtol=1e-9)
 

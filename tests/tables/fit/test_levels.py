@@ -124,7 +124,7 @@ def test_codes_are_kept_in_folders_and_onnx(coded, tmp_path):
     coded.save(tmp_path / "run")
     assert creases.load(tmp_path / "run").predict(rows) == pytest.approx(coded.predict(rows), abs=1e-12)
     ort = pytest.importorskip("onnxruntime")
-    coded.to_onnx(tmp_path / "model.onnx")
+    coded.export(tmp_path / "model.onnx")
     session = ort.InferenceSession(tmp_path / "model.onnx")
     (values,) = session.run(None, {name: rows[[name]].to_numpy() for name in rows})
     assert values.reshape(-1) == pytest.approx(coded.predict(rows), abs=1e-9)

@@ -70,7 +70,7 @@ def test_an_edited_model_gives_the_same_numbers_in_onnxruntime(
     runtime = pytest.importorskip("onnxruntime")
     knot = float(model.curves["age"].knots[1])
     edited = model.edit(move={"age": {knot: knot + 0.5}}, flatten=["town"], forbid=list(model.planes)[:1]).model
-    session = runtime.InferenceSession(str(edited.to_onnx(tmp_path / "edited.onnx")))
+    session = runtime.InferenceSession(str(edited.export(tmp_path / "edited.onnx").path))
     rows = {
         "age": frame[["age"]].to_numpy(),
         "town": frame[["town"]].to_numpy(object),

@@ -129,7 +129,7 @@ def test_onnxruntime_gets_the_same_numbers_from_the_columns(
 ) -> None:
     runtime = pytest.importorskip("onnxruntime")
     frame, model = fitted
-    session = runtime.InferenceSession(str(model.to_onnx(tmp_path / "model.onnx")))
+    session = runtime.InferenceSession(str(model.export(tmp_path / "model.onnx").path))
     answers = dict(
         zip([each.name for each in session.get_outputs()], session.run(None, onnx_rows(model, frame)), strict=True)
     )

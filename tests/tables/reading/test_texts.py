@@ -276,7 +276,7 @@ def test_a_category_is_no_better_than_words_in_order(frame):
 
 def test_onnxruntime_takes_words_in_order_as_text_and_times_as_hours(model, frame, tmp_path):
     runtime = pytest.importorskip("onnxruntime")
-    session = runtime.InferenceSession(str(model.to_onnx(tmp_path / "model.onnx")))
+    session = runtime.InferenceSession(str(model.export(tmp_path / "model.onnx").path))
     X = model.encoding.transform(frame).X
     by_name = dict(zip(model.features, X.T, strict=True))
     rows = {

@@ -1,71 +1,197 @@
-"""The card of points: sums by hand are predictions, and its text."""
+"""The card of points: whoever follows its text decides as the model, and what it says of itself is true."""
+
+import csv
+import io
 
 import numpy as np
 import pytest
 
-from creases.tables._words.card import WIDTH, points_card
-from creases.tables._words.terms import Terms
+import creases
+from creases.cli import app
+from creases.tables import points_card
+from creases.tables._words.card import WIDTH
+from creases.tables._words.terms import POINTS, Terms
+from follow_card import PrintedCard
 from readable_models import make_model, random_model
 
 TEXT = "weight (lb),home,y\n" + "".join(f"{1600 + 100 * k},{['own', 'rent'][k % 2]},{k + 0.5}\n" for k in range(20))
 CURVES = {"weight (lb)": ([1600, 2750, 3500], [9.5, 1, 0]), "home=own": ([0, 1], [0, 2])}
 
 
+def make_rows(n=400, seed=0):
+    """Rows with a number, one with gaps, a category, yes/no, a date with hours, and pairs that act together."""
+    rng = np.random.default_rng(seed)
+    age, income = rng.integers(18, 80, n), np.exp(rng.normal(10, 1, n)).round(2)
+    town, garden = rng.choice(["Ulm", "Bonn", "Rom", "St. Gallen"], n), rng.choice(["yes", "no"], n)
+    days = np.datetime64("2021-03-01T00:00") + rng.integers(0, 800 * 24, n).astype("m8[h]")
+    gone = rng.random(n) < 0.15
+    moment = [str(day) for day in days.astype("M8[s]")]
+    hours = days.astype("M8[h]").astype(int) % 24
+    score = 0.05 * (age - 45) + np.where(town == "Ulm", 0.08 * (age - 45), 0.0) + (garden == "yes") * 1.0
+    score = score + np.abs(hours - 12) / 6 - 1 + np.where(gone, 0.5, np.log(income) - 10) * (1 + (age > 50))
+    score = score + 0.3 * rng.normal(size=n)
+    rows = [
+        {"age": str(age[i]), "income": "" if gone[i] else str(income[i]), "town": town[i], "garden": garden[i],
+         "seen": moment[i]} for i in range(n)
+    ]  # fmt: skip
+    return rows, score
+
+
+def write(rows, target, path):
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, [*rows[0], "y"])
+        writer.writeheader()
+        writer.writerows({**row, "y": y} for row, y in zip(rows, target, strict=True))
+    return path
+
+
+TARGETS = {
+    "two classes": lambda score: np.where(score > 0.7, "buys", "leaves"),
+    "three classes": lambda score: np.array(["low", "middle", "high"])[np.digitize(score, [-0.5, 1.5])],
+    "a number": lambda score: (100 + 10 * score).round(3),
+}
+
+
+@pytest.fixture(scope="module", params=TARGETS)
+def fitted(request, tmp_path_factory):
+    rows, score = make_rows()
+    path = write(rows, TARGETS[request.param](score), tmp_path_factory.mktemp("card") / "table.csv")
+    return creases.fit_table(path, "y"), rows, path
+
+
+@pytest.mark.parametrize("integer", [False, True])
+def test_following_the_printed_card_gives_the_models_decision_on_every_row(fitted, integer):
+    model, rows, _ = fitted
+    card = model.card(integer=integer)
+    printed = PrintedCard(str(card))
+    if model.classes is None:
+        sums = np.array([[printed.sums(row)["points"]] for row in rows]) * card.worth
+        truth = model.function.scores(model.encode(rows).X)
+        assert np.abs(sums - truth).max() <= card.reach
+        assert integer or card.reach < 0.002 * np.ptp(truth)
+        return
+    decisions = np.array([printed.decide(row) for row in rows])
+    differ = int((decisions != model.predict(rows)).sum())
+    assert differ <= card.changed
+    assert differ == 0 or integer
+
+
+def test_following_the_card_of_a_table_of_units_and_pairs_of_numbers():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-2, 2, (500, 3)).round(2)
+    y = np.where(X[:, 0] * X[:, 1] + np.maximum(X[:, 2] - X[:, 0], 0) > 0.5, "in", "out")
+    rows = [dict(zip("abc", map(str, x), strict=True)) for x in X]
+    text = "a,b,c,y\n" + "".join(",".join([*row.values(), label]) + "\n" for row, label in zip(rows, y, strict=True))
+    import pandas as pd
+
+    model = creases.fit_table(pd.read_csv(io.StringIO(text)), "y")
+    assert model.planes or model.units
+    lines = model.card().lines()
+    assert lines[0].startswith("Not for use by hand: ")
+    printed = PrintedCard("\n".join(lines))
+    assert [printed.decide(row) for row in rows] == model.predict(pd.DataFrame(X, columns=list("abc"))).tolist()
+
+
+def test_values_that_the_table_did_not_have_have_a_place():
+    model, problem = make_model(TEXT, CURVES, intercept=10)
+    printed = PrintedCard(str(points_card(model, X=problem.X)))
+    new = [{"weight (lb)": "9000", "home": "castle"}, {"weight (lb)": "1000.5", "home": "own"}]
+    expected = model.function.scores(problem.encoding.transform(new).X)[:, 0]
+    assert [printed.sums(row)["points"] for row in new] == pytest.approx(expected, abs=1e-9)
+
+
 def test_the_card_of_a_small_model():
     model, problem = make_model(TEXT, CURVES, intercept=10)
     assert points_card(model, X=problem.X).lines() == [
-        "y: 10 for the average row, and from each column:",
+        "y: start with the points of every row and add those of each column.",
         "",
-        "weight  1,600 lb  2,750 lb  3,500 lb",
-        "           +9.50     +1.00      0.00",
+        "start",
+        "  at      every row",
+        "  points     +10.00",
         "",
-        "home    own  rent",
-        "      +2.00  0.00",
-        "Between two numbers the points are in proportion; beyond the first and last they stay the same.",
+        "weight (lb), in proportion between",
+        "  at      1,600  2,750  3,500",
+        "  points  +9.50  +1.00   0.00",
+        "",
+        "home",
+        "  at        own  rent  other values",
+        "  points  +2.00  0.00          0.00",
+        "",
+        "Between two numbers points are in proportion; beyond the first and last they stay the same.",
+        "A missing number counts as its mean: weight (lb) as 2,550.",
+        "For any row its sum differs from the model's by at most 0. On the 20 rows of the table by at most 0.",
     ]
 
 
-def test_points_looked_up_by_hand_sum_to_the_prediction():
-    model, problem = make_model(TEXT, CURVES, intercept=10)
-    card = points_card(model, X=problem.X)
-    entries = {entry.name: entry for entry in card.entries}
-    places = [float(place.removesuffix(" lb").replace(",", "")) for place in entries["weight"].places]
-    for x in problem.X:
-        weight = np.interp(x[0], places, entries["weight"].points[0])
-        home = entries["home"].points[0][entries["home"].places.index("own" if x[1] else "rent")]
-        assert card.start[0] + weight + home == pytest.approx(model.network(x[None])[0, 0], abs=1e-12)
-
-
+@pytest.mark.parametrize("parts", [{}, {"plane": True}, {"units": True}])
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_cards_fit_the_page(n_classes):
-    model, problem = random_model(0, n_classes, plane=True)
+@pytest.mark.parametrize("integer", [False, True])
+def test_no_input_is_farther_from_the_model_than_the_card_says(n_classes, parts, integer):
+    model, problem = random_model(1, n_classes, **parts)
+    terms = Terms.from_model(model)
+    card = points_card(model, X=problem.X, integer=integer)
+    rng = np.random.default_rng(0)
+    X = problem.X[rng.integers(0, len(problem.X), 4000)].copy()
+    for j, feature in enumerate(problem.encoding.features):  # other rows than those of the table
+        if feature.name in ("age", "sold days since 2012-01-01"):
+            known = X[:, problem.features.index("age is missing")] == 0 if feature.name == "age" else slice(None)
+            X[known, j] = rng.uniform(problem.X[:, j].min() - 3, problem.X[:, j].max() + 3, len(X))[known]
+    change = card.sums(X) - terms.scores(X)
+    low, high = card.bound
+    assert (change >= low - 1e-9).all()
+    assert (change <= high + 1e-9).all()
+    if integer or parts.get("units"):
+        return
+    assert np.abs(change).max() > 0.3 * card.reach  # the bound is not far from what occurs
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_no_probability_changes_by_more_than_the_card_says(n_classes):
+    model, problem = random_model(2, n_classes)
+    card = points_card(model, X=problem.X, integer=True)
+
+    def chances(points):
+        scores = points / POINTS if n_classes == 3 else np.concatenate([0 * points, points], axis=1) / POINTS
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return powers / powers.sum(axis=1, keepdims=True)
+
+    change = np.abs(chances(card.sums(problem.X)) - chances(Terms.from_model(model).scores(problem.X))).max()
+    assert 0 < change <= card.chance
+
+
+def test_a_threshold_is_on_the_card():
+    model, problem = random_model(0, 2)
+    model.threshold = 0.8
     card = points_card(model, X=problem.X)
-    lines = card.lines()
-    assert len(lines) <= 120
-    notes = set(card.notes) | {card.opening}
-    assert all(len(line) <= WIDTH for line in lines if line not in notes)
-    assert len(card.to_dict()["entries"]) == len(card.entries)
+    assert card.threshold == pytest.approx(20.0, abs=0.06)
+    assert "above +20.0 yes is predicted, else no" in card.lines()[0]
 
 
-def test_a_card_of_many_columns_ends_after_two_pages():
+def test_a_card_of_many_columns_leaves_nothing_out():
     names = [f"c{k:02}" for k in range(60)]
     head = ",".join([*names, "y"]) + "\n"
     text = head + "".join(",".join(str((k * (j % 6 + 1) + j) % 7) for j in range(60)) + f",{k}.5\n" for k in range(20))
-    model, problem = make_model(text, {name: ([0, 6], [0, 1.0 + k]) for k, name in enumerate(names)})
+    model, problem = make_model(text, {name: ([0, 6], [0, 1.0 * (k > 3)]) for k, name in enumerate(names)})
     lines = points_card(model, X=problem.X).lines()
-    assert len(lines) <= 120
-    assert "smaller entries are left out here." in lines[-2]
+    assert [line.split(",")[0] for line in lines if line.startswith("c")] != []
+    assert {line.split(",")[0] for line in lines if line.startswith("c")} == set(names[4:])
+    assert f"Add nothing: {', '.join(names[:4])}." in lines
+    assert all(len(line) <= WIDTH for line in lines if line.startswith("  "))
 
 
-def test_planes_are_tables_of_both_columns():
-    model, problem = random_model(0, 2, plane=True)
-    terms = Terms.from_model(model)
-    card = points_card(model, X=problem.X)
-    entry = next(entry for entry in card.entries if entry.name == "age and home together")
-    assert set(entry.rows) | set(entry.places) >= {"own", "rent", "none", "missing"}
-    ages = [float(place) for place in entry.places]
-    row = np.zeros((1, problem.X.shape[1]))
-    level = next(j for j, feature in enumerate(problem.encoding.features) if feature.name == "home=own")
-    row[0, 0], row[0, level] = ages[-1], 1.0
-    expected = terms.to_points(terms.model.planes[0](row))[0, 0]
-    assert entry.points[entry.rows.index("own"), -1] == pytest.approx(expected, abs=1e-6)
+def test_the_command_rounds_points_on_request(fitted, tmp_path):
+    from typer.testing import CliRunner
+
+    model, _, _ = fitted
+    if model.classes is None:
+        return
+    folder = tmp_path / "run"
+    runner = CliRunner()
+    model.save(folder)
+    whole = runner.invoke(app, ["explain", str(folder), "--integer"])
+    assert whole.exit_code == 0, whole.output
+    said = whole.output.replace("\n", " ").partition("a probability by at most ")[2].partition(" %")[0]
+    assert 100 * model.card(integer=True).chance <= float(said) <= 110 * model.card(integer=True).chance
+    refused = runner.invoke(app, ["explain", str(folder), "--integer", "--row", "0"])
+    assert refused.exit_code == 2
+    assert "--integer" in refused.output

@@ -55,23 +55,30 @@ def explain_input(
     detail: Annotated[
         bool, typer.Option("--detail", help="Show the linear region of a row, its coefficients and units.")
     ] = False,
+    integer: Annotated[
+        bool, typer.Option("--integer", help="Of the card of points: round points to whole numbers.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the explanation as JSON.")] = False,
 ) -> None:
     """Explain a row's prediction, or a network's decision at one input.
 
-    Of a folder of creases fit: without a row, the whole model as a card of points. With --row, also of a folder of
-    creases grow: what each column adds, and the smallest change that changes the decision. With --to: changes that lead
-    to a class or a value.
+    Of a folder of creases fit: without a row, the whole model as a card of points, with how far its sums can be from
+    the model's; --integer rounds the points and says how many decisions that can change. With --row, also of a folder
+    of creases grow: what each column adds, and the smallest change that changes the decision. With --to: changes that
+    lead to a class or a value.
 
     Of a network: the linear function that applies at the input (coefficients, region, most important units) and the
     nearest input with another decision, with a proof.
 
     For example:
       creases explain out/homes
+      creases explain out/homes --integer
       creases explain out/homes --row 17 --to high --fix garden --count 3
       creases explain net.onnx 0.2,0.5
     """
     changes = {"to": to, "fix": fix, "count": count}
+    if integer and (not Path(model_).is_dir() or input_ is not None or row is not None or detail):
+        raise InputError("integer", "come with a folder of creases fit alone: it rounds the card of points")
     if not Path(model_).is_dir():
         given = [name for name, value in (*changes.items(), ("detail", detail or None)) if value]
         if given:
@@ -79,7 +86,7 @@ def explain_input(
     elif input_shape is not None:
         raise InputError("input_shape", "come with a network", f"the folder {model_}", "its columns are known")
     elif not detail:
-        _explain_row(model_, input_, row, to, fix or [], count or 1, budget, as_json=as_json)
+        _explain_row(model_, input_, row, to, fix or [], count or 1, budget, integer=integer, as_json=as_json)
         return
     for name, value in changes.items():
         if value:
@@ -96,6 +103,7 @@ def _explain_row(
     count: int,
     budget: float,
     *,
+    integer: bool,
     as_json: bool,
 ) -> None:
     from creases.cli.explain import _row
@@ -107,7 +115,7 @@ def _explain_row(
     if input_ is None and row is None:
         if to is not None or fix:
             raise InputError("row", "be given with --to or --fix")
-        _row.print_model(table, as_json=as_json)
+        _row.print_model(table, integer=integer, as_json=as_json)
         return
     columns = [name.strip() for words in fix for name in words.split(",")]
     with show_progress(3) as begin:

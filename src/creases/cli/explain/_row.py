@@ -11,9 +11,9 @@ from creases.cli.console import out, print_json, print_next, repeat_command
 from creases.errors import InputError
 
 
-def print_model(model: Any, *, as_json: bool) -> None:
+def print_model(model: Any, *, integer: bool, as_json: bool) -> None:
     """Print the card of points of a model."""
-    card = model.card()
+    card = model.card(integer=integer)
     if as_json:
         print_json(card.to_dict())
         return

@@ -74,7 +74,7 @@ def _write(fit: Fit, folder: Path) -> dict[str, Path]:
     metrics = metrics_summary(model.baselines, scored_rows(model), model.threshold)
     files["metrics"] = write_json(metrics, folder / RunFile.METRICS)
     if find_spec("onnx") is not None:
-        files["ONNX"] = model.to_onnx(folder / RunFile.ONNX)
+        files["ONNX"] = model.export(folder / RunFile.ONNX).path
     files["text"] = folder / RunFile.REPORT
     with write_atomically(files["text"]) as temporary:
         temporary.write_text(_text(fit), encoding="utf-8")

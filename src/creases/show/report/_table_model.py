@@ -22,7 +22,7 @@ from creases.show.report._curve_charts import column_charts, line_chart
 from creases.show.report._page import Section, pluralize, write_sections
 from creases.show.report._pair_pictures import pair_picture
 from creases.show.report._proved import proved_section
-from creases.show.report._quality import error_sections, format_score, scores_section
+from creases.show.report._quality import confidence_sections, error_sections, format_score, scores_section
 from creases.tables import (
     FitSettings,
     LevelGraph,
@@ -170,7 +170,8 @@ def curve_sections(graphs: Sequence[NumberGraph | LevelGraph]) -> list[Section]:
         f"What each column adds to the prediction for the average row, in {what}{of}, the most important first. A "
         "curve is straight between its knots (dots). Gray at the bottom: where the rows are. "
     )
-    text += "Each class has its color." if len(first.outputs) > 1 else "Bands and thin lines: two standard errors."
+    bands = "Bands and thin lines: two standard errors of the curve, the others fixed."
+    text += "Each class has its color." if len(first.outputs) > 1 else bands
     section: Section = {"title": "Curves", "text": text, "charts": column_charts(graphs[:MAX_CHARTS]), "size": "full"}
     if len(graphs) > MAX_CHARTS:
         section["note"] = f"{pluralize(len(graphs) - MAX_CHARTS, 'column')} with smaller effects left out."
@@ -292,7 +293,12 @@ def table_document(model: TableModel) -> Document:
         *_group(DOES, [words_section(model)]),
         *_group(GREW, [stage_section(model)]),
     ]
-    errors = error_sections(data, model.baselines[0].predictions) if is_tested and data is not None else []
+    errors: list[Section] = []
+    if is_tested and data is not None:
+        errors = [
+            *error_sections(data, model.baselines[0].predictions),
+            *confidence_sections(data, model.baselines[0]),
+        ]
     return Document(_lead(model), summary, _group(WRONG, errors))
 
 

@@ -346,7 +346,7 @@ def _zip_model(model: TableModel, folder: Path, stem: str) -> bytes:
 
 
 def _to_onnx(model: TableModel, folder: Path, stem: str) -> bytes:
-    return model.to_onnx(folder / f"{stem}.onnx").read_bytes()
+    return model.export(folder / f"{stem}.onnx").path.read_bytes()
 
 
 def _to_report(model: TableModel, folder: Path, stem: str) -> bytes:

@@ -15,6 +15,7 @@ from creases._validation import check_number
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._fit.threshold import best_threshold
+from creases.tables._model.intervals import hold_rows
 from creases.tables._model.table_model import TableModel
 from creases.tables._reading.files import is_stream
 from creases.tables._reading.table import read_table
@@ -295,7 +296,7 @@ def _fit(
     notes += [] if stream is None else [_describe_sample(data, stream)]
     notes += describe_crossings(data, encoding)
     facts |= {"notes": [note for note in notes if note]} if any(notes) else {}
-    return TableModel(
+    model = TableModel(
         function=function,
         features=tuple(features),
         classes=None if classes is None else tuple(map(str, classes)),
@@ -309,6 +310,9 @@ def _fit(
         threshold=threshold,
         facts=facts,
     )
+    if len(targets) > 1:
+        return model
+    return replace(model, facts=facts | {"held": hold_rows(model, held.scores, held.rows, held.weight)})
 
 
 def _describe_family(function: CurveModel, config: CurveConfig, has_exposure: bool) -> str:

@@ -25,6 +25,7 @@ class RunFile(StrEnum):
     ENCODING = "encoding.json"  #: how the columns of the table become the network's inputs
     ONNX = "model.onnx"  #: the network as ONNX
     BASELINES = "baselines.npz"  #: predictions of the model and of the baselines, for reports
+    HELD = "held.npz"  #: predictions of held-out rows, for intervals and sets
     METRICS = "metrics.json"  #: every measure of the network, and of the baselines on the test rows
     HISTORY = "history.json"  #: every epoch and every growth step
     PICTURE = "growth.png"  #: the regions, the learning curves

@@ -94,7 +94,7 @@ class GrownModel(RowModel):
 
         self.network.save(folder / RunFile.MODEL)
 
-    def card(self) -> PointsCard:
+    def card(self, *, integer: bool = False) -> PointsCard:
         """Refuse: a network of units has no points to add up."""
         hint = "creases explain RUN --row 0 explains a row, creases report RUN the whole; creases fit makes a card"
         raise InputError("row", "be given for a grown network, which has no card of points", hint=hint)

@@ -1,7 +1,8 @@
-"""A model of a table as an ONNX file that takes the columns of the table as they are."""
+"""A model of a table as an ONNX file that takes the columns of the table as they are, dates as text."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,19 +12,20 @@ from numpy.typing import NDArray
 from creases._files import write_atomically
 from creases._typing import Floats
 from creases.errors import FileError, InputError
+from creases.tables._model.program import FIELDS, If, Missing, Name, date_number, label_numbers
 from creases.tables._model.row_model import log_odds
 
 if TYPE_CHECKING:
     from creases.tables._encoding.encoding import ColumnEncoding
     from creases.tables._model.row_model import RowModel
-from creases.tables._reading.scales import ScaleFormat
 
-#: Versions of the operators, old enough for every runtime in use.
+#: Versions of the operators, old enough for every runtime in use, and those that split the text of dates.
 OPSET, ML_OPSET, IR_VERSION = 13, 2, 8
+TEXT_OPSET, TEXT_IR_VERSION = 20, 9
 
 
 def write_onnx(model: RowModel, path: Path) -> Path:
-    """Write a model to an ``.onnx`` file; see :meth:`RowModel.to_onnx`."""
+    """Write a model to an ``.onnx`` file; see :meth:`RowModel.export`."""
     try:
         import onnx
     except ImportError:
@@ -43,6 +45,30 @@ def write_onnx(model: RowModel, path: Path) -> Path:
     with write_atomically(path) as temporary:
         temporary.write_bytes(proto.SerializeToString())
     return path
+
+
+def run_onnx(model: RowModel, path: Path, cells: Sequence[Mapping[str, Any]]) -> tuple[Floats, Any] | tuple[None, None]:
+    """Return the numbers (n, k) and decisions (n,) of an ONNX file for rows; None without onnxruntime."""
+    try:
+        import onnxruntime
+    except ImportError:
+        return None, None
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    inputs = {each.name: each.type for each in session.get_inputs()}
+    if model.encoding is None:
+        feed = {"X": np.array([list(row.values()) for row in cells], np.float64)}
+    else:
+        feed = {}
+        for name, kind in inputs.items():
+            values: Any = [row[name] for row in cells]
+            if kind == "tensor(string)":
+                feed[name] = np.array(["" if value is None else value for value in values], object)[:, None]
+            else:
+                feed[name] = np.array([np.nan if value is None else value for value in values], np.float64)[:, None]
+    if model.classes is None:
+        return session.run(["prediction"], feed)[0], None
+    numbers, labels = session.run(["probabilities", "label"], feed)
+    return numbers, labels
 
 
 def _encode(graph: _Graph, model: RowModel) -> str:
@@ -75,37 +101,71 @@ def _encode_category(graph: _Graph, column: ColumnEncoding, missing: str) -> str
 
 def _encode_numbers(graph: _Graph, column: ColumnEncoding, missing: str) -> list[str]:
     double = graph.onnx.TensorProto.DOUBLE
-    notation = column.kind.notation
-    words: Any = notation.levels if isinstance(notation, ScaleFormat) else [[word] for word in column.kind.words or ()]
-    if words:
+    is_indicated = bool(column.n_missing) and missing == "indicate"
+    if column.kind.date is not None:
+        gone, fields = _date_fields(graph, column)
+        steps = fields | {"missing": gone}
+        parts = [graph.arithmetic(date_number(column, part, k), steps) for k, part in enumerate(column.kind.date.parts)]
+        return [*parts, gone] if is_indicated else parts
+    labels = label_numbers(column)
+    if labels:
         forms = (str, str.lower, str.upper, str.capitalize)
-        code = {form(word): float(k) for k, level in enumerate(words) for word in level for form in forms}
+        code = {form(word): value for word, value in labels.items() for form in forms}
         text = graph.add_input(column.name, graph.onnx.TensorProto.STRING, 1)
-        number = graph.add(
+        places = graph.add(
             "LabelEncoder",
             [text],
             domain="ai.onnx.ml",
             keys_strings=list(code),
-            values_floats=list(code.values()),
-            default_float=float("nan"),
+            values_int64s=list(range(len(code))),
+            default_int64=len(code),
         )
-        raw = [graph.add("Cast", [number], to=double)]
-    elif column.kind.date is not None:
-        raw = [graph.add_input(name, double, 1) for name in column.kind.date.names(column.name)]
+        raw = graph.add("Gather", [graph.constant(np.array([*code.values(), np.nan])), places], axis=0)
     else:
-        raw = [graph.add_input(column.name, double, 1)]
-    gaps = [graph.add("IsNaN", [name]) for name in raw]
-    is_gap, codes = gaps[0], []
-    for code in column.kind.codes:
-        codes.append(graph.add("Equal", [raw[0], graph.constant(np.array(code))]))
-        gaps[0] = graph.add("Or", [gaps[0], codes[-1]])
-    filled = [
-        graph.add("Where", [gap, graph.constant(np.array(mean)), name])
-        for gap, mean, name in zip(gaps, column.means, raw, strict=True)
-    ]
-    is_indicated = bool(column.n_missing) and missing == "indicate"
-    flags = [is_gap, *codes] if is_indicated else codes
-    return [*filled, *(graph.add("Cast", [flag], to=double) for flag in flags)]
+        raw = graph.add_input(column.name, double, 1)
+    gap = graph.add("IsNaN", [raw])
+    codes = [graph.add("Equal", [raw, graph.constant(np.array(code))]) for code in column.kind.codes]
+    is_filled = gap
+    for code in codes:
+        is_filled = graph.add("Or", [is_filled, code])
+    filled = graph.add("Where", [is_filled, graph.constant(np.array(column.means[0])), raw])
+    flags = [gap, *codes] if is_indicated else codes
+    return [filled, *(graph.add("Cast", [flag], to=double) for flag in flags)]
+
+
+def _date_fields(graph: _Graph, column: ColumnEncoding) -> tuple[str, dict[str, str]]:
+    """Add the fields of a date (batch, 1), and whether it is missing, from its text: a day, and a time if it has one.
+
+    What may be absent is put behind the text before it is split, so that each field is there.
+    """
+    assert column.kind.date is not None
+    graph.opset, graph.ir_version = TEXT_OPSET, TEXT_IR_VERSION
+    double = graph.onnx.TensorProto.DOUBLE
+    cell = graph.add_input(column.name, graph.onnx.TensorProto.STRING, 1)
+    text = graph.add("Reshape", [cell, graph.constant(np.array([-1]))])
+
+    def fill(value: str, other: str) -> str:
+        return graph.add("Where", [graph.add("Equal", [value, graph.word("")]), other, value])
+
+    def split(value: str, mark: str, more: str) -> str:
+        longer = graph.add("StringConcat", [value, graph.word(mark + more)])
+        return graph.add("StringSplit", [longer], outputs=2, delimiter=mark)
+
+    def piece(pieces: str, k: int) -> str:
+        chosen = graph.add("Gather", [pieces, graph.constant(np.array([k]))], axis=1)
+        return graph.add("Reshape", [chosen, graph.constant(np.array([-1]))])
+
+    gone = graph.add("Cast", [graph.add("Equal", [text, graph.word("")])], to=double)
+    spaced = split(fill(text, graph.word(column.kind.date.first)), " ", "00:00:00")
+    joined = split(piece(spaced, 0), "T", "")
+    time = fill(piece(joined, 1), piece(spaced, 1))
+    halves = [split(piece(joined, 0), "-", "01"), split(time, ":", "00:00")]
+    pieces = [(half, k) for half in halves for k in range(3)]
+    shape = graph.constant(np.array([-1, 1]))
+    numbers = [graph.add("Cast", [piece(*each)], to=double) for each in pieces]
+    columns = [graph.add("Reshape", [number, shape]) for number in numbers]
+    names = [f"{column.name} {field}" for field in FIELDS]
+    return graph.add("Reshape", [gone, shape]), dict(zip(names, columns, strict=True))
 
 
 def _decide(graph: _Graph, model: RowModel, logits: str) -> None:
@@ -134,6 +194,7 @@ class _Graph:
         self._outputs: list[Any] = []
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
+        self.opset, self.ir_version = OPSET, IR_VERSION
 
     def add_input(self, name: str, kind: int, width: int) -> str:
         self._inputs.append(self.onnx.helper.make_tensor_value_info(name, kind, ["batch", width]))
@@ -148,10 +209,28 @@ class _Graph:
         self._constants.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name))
         return name
 
-    def add(self, op: str, inputs: list[str], **attributes: Any) -> str:
+    def word(self, text: str) -> str:
+        return self.constant(np.array([text], object))
+
+    def add(self, op: str, inputs: list[str], outputs: int = 1, **attributes: Any) -> str:
         name = f"creases.value{len(self._nodes)}"
-        self._nodes.append(self.onnx.helper.make_node(op, inputs, [name], **attributes))
+        names = [name, *(f"{name}.{k}" for k in range(1, outputs))]
+        self._nodes.append(self.onnx.helper.make_node(op, inputs, names, **attributes))
         return name
+
+    def arithmetic(self, node: Any, steps: Mapping[str, str]) -> str:
+        """Add the arithmetic of a step: of earlier ones by their names."""
+        if isinstance(node, int | float):
+            return self.constant(np.array(float(node)))
+        if isinstance(node, Name):
+            return steps[node.name]
+        if isinstance(node, Missing):
+            return steps["missing"]
+        if isinstance(node, If):
+            return self.add("Where", [self.arithmetic(each, steps) for each in (node.condition, node.yes, node.no)])
+        a, b = self.arithmetic(node.a, steps), self.arithmetic(node.b, steps)
+        names = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "<": "Less", "=": "Equal", "and": "And", "or": "Or"}
+        return self.add("Mod", [a, b], fmod=1) if node.op == "%" else self.add(names[node.op], [a, b])
 
     def apply_layers(self, value: str, layers: list[tuple[Floats, Floats]]) -> str:
         for k, (weight, bias) in enumerate(layers):
@@ -163,5 +242,5 @@ class _Graph:
     def to_model(self) -> Any:
         helper = self.onnx.helper
         graph = helper.make_graph(self._nodes, "creases", self._inputs, self._outputs, self._constants)
-        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
-        return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="creases")
+        opsets = [helper.make_opsetid("", self.opset), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=self.ir_version, producer_name="creases")

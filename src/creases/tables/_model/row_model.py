@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from creases.network import Network
+    from creases.tables._model.export import Export
     from creases.tables._scores.baselines import Baseline
     from creases.tables._split.split import TableSplit
     from creases.tables._words.card import PointsCard
@@ -246,7 +247,7 @@ class RowModel(ABC):
         """Write what the folder of the model holds besides its description."""
 
     @abstractmethod
-    def card(self) -> PointsCard:
+    def card(self, *, integer: bool = False) -> PointsCard:
         """Return the whole model on a card."""
 
     @abstractmethod
@@ -333,6 +334,28 @@ class RowModel(ABC):
         if self.classes is None:
             raise InputError("rows", "be of a table with classes", "a regression", "predict returns values")
         return probabilities(self.outputs(self.encode(rows).warn()))
+
+    def predict_interval(self, rows: Any, coverage: float = 0.9, *, by: str | None = None) -> Floats:
+        """Return intervals (n, 2) that hold the values of new rows with a coverage, such as nine of ten.
+
+        They are as wide as the errors on rows that the fits of the folds have not seen ask for, wider where predictions
+        of such a size are less exact. ``by`` names a column of categories or of yes and no: the coverage then holds
+        within each of its values that has rows enough.
+        """
+        from creases.tables._model.intervals import check_coverage, predict_intervals
+
+        return predict_intervals(self, self.encode(rows).warn(), check_coverage(coverage), by)
+
+    def predict_set(self, rows: Any, coverage: float = 0.9, *, by: str | None = None) -> list[tuple[Any, ...]]:
+        """Return for each row the classes among which its own is with a coverage, such as nine of ten.
+
+        A set is the smaller the surer the model is; it is empty where a row is less typical of every class than rows
+        of the table were of theirs. ``by`` is as for :meth:`predict_interval`.
+        """
+        from creases.tables._model.intervals import check_coverage, predict_sets
+
+        sets = predict_sets(self, self.encode(rows).warn(), check_coverage(coverage), by)
+        return [tuple(self.label_values[numbers].tolist()) for numbers in sets]
 
     def explain(self, rows: Any) -> RowExplanations:
         """Return why rows get their predictions: what each column adds, in words and as a table.
@@ -434,7 +457,9 @@ class RowModel(ABC):
             result[i] = tuple(self.features[j] for j in np.flatnonzero(beyond[i]))
         return result
 
-    def frame(self, rows: Any, *, budget: float = 0.0) -> pd.DataFrame:
+    def frame(
+        self, rows: Any, *, budget: float = 0.0, coverage: float | None = None, by: str | None = None
+    ) -> pd.DataFrame:
         """Return the predictions for rows as a table: what ``creases predict`` writes.
 
         Its columns are the prediction; the probability of each class; of a grown network ``region`` and ``rows in
@@ -448,10 +473,16 @@ class RowModel(ABC):
             Rows.
         budget
             Seconds for the distance of one row; 0 computes none.
+        coverage
+            Adds the interval of :meth:`predict_interval`, or the classes of :meth:`predict_set`, with this coverage.
+        by
+            Column whose values have a coverage of their own.
         """
-        return self.encoded_frame(self.encode(rows).X, budget=budget)
+        return self.encoded_frame(self.encode(rows).X, budget=budget, coverage=coverage, by=by)
 
-    def encoded_frame(self, X: Floats, *, budget: float = 0.0, **where: Any) -> pd.DataFrame:
+    def encoded_frame(
+        self, X: Floats, *, budget: float = 0.0, coverage: float | None = None, by: str | None = None, **where: Any
+    ) -> pd.DataFrame:
         """Return the table of :meth:`frame` for encoded rows X (n, d); ``where`` distances are searched."""
         import pandas as pd
 
@@ -462,7 +493,7 @@ class RowModel(ABC):
             columns = {f"predicted {self.target or 'class'}": self._decide(outputs)}
             chances = probabilities(outputs)
             columns |= {f"probability {name}": chances[:, k] for k, name in enumerate(self.classes)}
-        columns |= self._place(X)
+        columns |= self._bound(X, coverage, by) | self._place(X)
         outside = self._outside(X)
         columns["outside"] = ["yes" if beyond else "no" for beyond in outside]
         columns["outside in"] = [", ".join(beyond) for beyond in outside]
@@ -470,6 +501,21 @@ class RowModel(ABC):
             options: dict[str, Any] = {"threshold": self.threshold, "spread": self.spread, "budget": budget}
             columns |= boundary_distances(self.network, X, **options, **where)
         return pd.DataFrame(columns)
+
+    def _bound(self, X: Floats, coverage: float | None, by: str | None) -> dict[str, Any]:
+        """Return intervals or sets of encoded rows X (n, d) as columns of a table."""
+        from creases.tables._model.intervals import check_coverage, predict_intervals, predict_sets
+
+        if coverage is None:
+            if by is not None:
+                raise InputError("by", "come with a coverage", repr(by), "add {0}", [("coverage", 0.9)])
+            return {}
+        share = f"{100 * check_coverage(coverage):g} %"
+        if self.classes is None:
+            low, high = predict_intervals(self, X, coverage, by).T
+            return {f"least {self.target} at {share}": low, f"largest {self.target} at {share}": high}
+        sets = predict_sets(self, X, coverage, by)
+        return {f"classes at {share}": ["; ".join(str(self.classes[k]) for k in numbers) for numbers in sets]}
 
     def summarize(self, frame: pd.DataFrame) -> dict[str, Any]:
         """Return how many rows a table of :meth:`frame` has, how many ``outside``, and what was ``predicted``."""
@@ -508,16 +554,19 @@ class RowModel(ABC):
 
         return save_model(self, Path(folder))
 
-    def to_onnx(self, path: str | Path) -> Path:
-        """Write the model as an ONNX file (float64) that takes the table's columns.
+    def export(self, path: str | Path, *, table: str = "rows") -> Export:
+        """Write the model as a file that predicts without creases, and compare the two; print what it returns.
 
-        Each column is an input (batch, 1) of its name: numbers, NaN where they are missing; categories and yes/no words
-        as text, "" where they are missing; of a date its parts, named as in ``features``. A model of an array takes one
-        input ``X``. The outputs are ``prediction``, or ``label``, ``probabilities`` and ``logits``.
+        By the suffix of its name the file is one SELECT of SQL (``.sql``) from ``table``, a Python module without
+        imports but ``math`` (``.py``) with ``predict(row)``, an Excel sheet that calculates (``.xlsx``), or ONNX in
+        float64 (``.onnx``). All take the columns of the table: numbers, in the unit of their column; words as text;
+        dates as text such as ``2021-03-05 14:30:00``; nothing, or in ONNX NaN and "", where a value is missing.
+        ONNX has an input (batch, 1) for each column, or one input ``X`` for a model of an array, and the outputs
+        ``prediction``, or ``label``, ``probabilities`` and ``logits``.
         """
-        from creases.tables._model.onnx_export import write_onnx
+        from creases.tables._model.export import export_model
 
-        return write_onnx(self, Path(path))
+        return export_model(self, Path(path), table=table)
 
     def _without_rows(self) -> Self:
         """Return the same model without the rows that it was fitted to; it keeps its importance."""

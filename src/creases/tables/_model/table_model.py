@@ -196,7 +196,7 @@ class TableModel(RowModel):
     @property
     def _form(self) -> str:
         """What the model is called beside others: one without a bend has no curves."""
-        return self.title if self.function.n_bends else "straight lines"
+        return self._title if self.function.n_bends else "straight lines"
 
     @property
     def network(self) -> Network:
@@ -260,19 +260,22 @@ class TableModel(RowModel):
         return {"kind": "curves", "effects": self._effects, "parts": self.function.to_dict()}
 
     def _write_files(self, folder: Path) -> None:
-        """Write the predictions of the model and of simpler ones, which reports compare."""
+        """Write the predictions of the model and of simpler ones, which reports compare, and of held-out rows."""
         from creases.tables._folder.folder import RunFile
+        from creases.tables._model.intervals import held_rows
         from creases.tables._scores.stored import save_baselines
 
         data = self.scored.data
+        if "held" in self.facts or (self.facts.get("folder", folder) / RunFile.HELD).exists():
+            held_rows(self).save(folder / RunFile.HELD)
         if data is not None and data.source is not None:
             save_baselines(self.baselines, data, folder / RunFile.BASELINES, always=self.scored is not self)
 
-    def card(self) -> PointsCard:
-        """Return the model as a card of points to add up by hand."""
+    def card(self, *, integer: bool = False) -> PointsCard:
+        """Return the model as a card of points to add up by hand, of whole numbers if they are to be integers."""
         from creases.tables._words.card import points_card
 
-        return points_card(self)
+        return points_card(self, integer=integer)
 
     def terms(self) -> Terms:
         """Return the curves, planes and units with the names and units of columns, for words."""

@@ -265,7 +265,8 @@ def fit_stages(
         whole = data if sample is among else Rows.from_unique(rows, among, targets)
         fit, means = refit(fit, whole if stream is None else stream, inputs.shapes)
     model = CurveModel(inputs.names, n_classes, *parts_of_fit(fit, dense, inputs, data, means, center, scale))
-    model = replace(model, family=targets.family.name, largest=targets.largest)
+    if not n_classes:
+        model = replace(model, family=targets.family.name, largest=targets.largest)
     if targets.family.is_quadratic and model.link == "log":
         model = _keep_mean(model, rows, among)
     places = [np.flatnonzero(out > 1e-9 * rows.weight[sample]) for out in held]

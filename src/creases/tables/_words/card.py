@@ -1,201 +1,366 @@
-"""A model as a card of points: for each column what its values add, to look up and to add by hand."""
+"""A model as a card of points: what its columns add, to look up and to add by hand, and how exact that is."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil, expm1, floor, log10
 from typing import Any
 
 import numpy as np
 
 from creases._text import common_decimals, format_fixed, format_percent, format_value, plural
-from creases._typing import Floats
-from creases.tables._words.axes import feature_axis
-from creases.tables._words.column_text import column_graphs, level_values
-from creases.tables._words.curves import choose_places
-from creases.tables._words.model_text import opening_text
-from creases.tables._words.points import probability
-from creases.tables._words.terms import NEGLIGIBLE, POINTS, ColumnTerm, ReadableModel, TermEffects, Terms
+from creases._typing import Bools, Floats, Ints
+from creases.tables._words.card_entries import (
+    Bends,
+    Entry,
+    Reading,
+    column_entries,
+    number_text,
+    plane_entry,
+    start_entry,
+    units_entry,
+)
+from creases.tables._words.points import largest_change, probability
+from creases.tables._words.terms import POINTS, ReadableModel, TermEffects, Terms, table_rows
 
-#: Letters of a line, lines of two pages, and places of a plane's columns.
-WIDTH, LENGTH, PLACES = 100, 120, 6
+#: Letters of a line, and of what stands before the points of a row at most.
+WIDTH, LABEL = 100, 33
 
 #: Points at which the card gives the probability.
 LOOKUP = (-40, -30, -20, -10, -5, 0, 5, 10, 20, 30, 40)
 
+#: Digits of the largest points at least, and how many more are tried until the card decides as the model.
+DIGITS, MORE = 3, 8
 
-@dataclass(frozen=True, eq=False)
-class CardEntry:
-    """What the values of one column add, or those of two columns together."""
+#: A knot is printed within this share of the gaps beside it, which gets smaller with more digits.
+SHARE = 1e-3
 
-    name: str
-    places: tuple[str, ...]  #: (k,) numbers, dates or categories
-    rows: tuple[str, ...]  #: (r,) what each row of points is for: "", the classes, or values of a second column
-    points: Floats  #: (r, k)
-    is_curve: bool  #: whether values between two places add what is in proportion between theirs
+#: Sums nearer than this share of their size to a tie are decided by rounding.
+TIE = 1e-9
+
+#: The largest change of a value by the digits that are printed, as a share of the range, and of a probability.
+CLOSE, CLOSE_CHANCE = 1e-3, 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class PointsCard:
-    """A model of curves as a card of points; print it."""
+    """A model of curves as a card of points; print it.
 
-    opening: str  #: what the points add to
-    start: Floats  #: (m,) points or value of the average row
-    unit: str
-    entries: tuple[CardEntry, ...]  #: the most important first
-    notes: tuple[str, ...]
+    Points are those that are printed: following the card gives ``sums``, and ``bound`` is proved for all inputs from
+    the ranges of the curves.
+    """
+
+    entries: tuple[Entry | Bends, ...]  #: the start, then the most important first
+    unused: tuple[str, ...]  #: columns that add nothing
+    decimals: int  #: of the points
+    scale_decimals: int  #: of the scales of bends
+    worth: float  #: of a point of values: 1 unless they are rounded to whole points, or logarithms
+    threshold: float  #: sum above which the second of two classes is predicted
+    bound: tuple[Floats, Floats]  #: (m,) least and largest difference from the model's sum over all inputs
+    n_rows: int  #: rows that it was compared on; 0 if the model has none
+    changed: int  #: of these, rows that are not clearly decided as by the model
+    farthest: float  #: largest difference of a sum on these rows
+    is_integer: bool
+    terms: Terms
+
+    # -- what following it gives ---------------------------------------------------------------------------------------
+
+    def sums(self, X: Floats) -> Floats:
+        """Return the sums (n, m) that a reader gets for encoded rows X (n, d)."""
+        return np.asarray(self.worth * sum(entry(X) for entry in self.entries))
+
+    @property
+    def reach(self) -> float:
+        """How far a sum can be from the model's, at most."""
+        low, high = self.bound
+        return float(np.maximum(-low, high).max())
+
+    @property
+    def chance(self) -> float:
+        """How far a probability can be from the model's, at most."""
+        return largest_change(self.terms, *self.bound)
+
+    # -- text ----------------------------------------------------------------------------------------------------------
 
     def lines(self) -> list[str]:
-        """Return the card as lines of text, two pages at most."""
-        decimals = common_decimals(
-            np.concatenate([entry.points.reshape(-1) for entry in self.entries] or [self.start]).tolist()
-        )
-        shown = [entry for entry in self.entries if np.abs(entry.points).max() >= 0.5 * 10.0**-decimals]
-        blocks = [_entry_lines(entry, decimals) for entry in shown]
-        lines = [self.opening]
-        for k, block in enumerate(blocks):
-            if len(lines) + len(block) + len(self.notes) + 2 > LENGTH:
-                lines.append(f"{len(blocks) - k} smaller entries are left out here.")
-                break
-            lines += block
-        return [*lines, *self.notes]
+        """Return the card as lines of text; nothing is left out."""
+        lines = self._opening()
+        for entry in self.entries:
+            write = self._bends_lines if isinstance(entry, Bends) else self._entry_lines
+            lines += ["", *write(entry)]
+        return [*lines, "", *self._notes()]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, ready for JSON."""
-        entries = [
-            {"name": e.name, "places": list(e.places), "rows": list(e.rows), "points": e.points.tolist()}
-            | {"is_curve": e.is_curve}
-            for e in self.entries
-        ]
-        return {"opening": self.opening, "start": self.start.tolist(), "unit": self.unit.strip(), "entries": entries}
+        entries = [_bends_dict(e) if isinstance(e, Bends) else _entry_dict(e) for e in self.entries]
+        return {
+            "outputs": list(self.terms.outputs),
+            "unit": self.terms.unit.strip(),
+            "worth": self.worth,
+            "threshold": self.threshold if self.terms.is_binary else None,
+            "entries": entries,
+            "unused": list(self.unused),
+            "rows": self.n_rows,
+            "changed": self.changed,
+            "largest_change_on_rows": self.farthest,
+            "largest_change": self.reach,
+            "largest_change_of_probability": self.chance if self.terms.classes is not None else None,
+        }
+
+    def _opening(self) -> list[str]:
+        terms, bends = self.terms, [entry for entry in self.entries if isinstance(entry, Bends)]
+        first = []
+        if bends:
+            count = plural(sum(len(entry.points) for entry in bends), "bend")
+            first = [f"Not for use by hand: {count} of sums of several columns ({', '.join(e.title for e in bends)})."]
+        add = "start with the points of every row and add those of each column"
+        if terms.classes is None:
+            name, unit = terms.target or "prediction", terms.target_unit
+            if terms.is_factor:
+                most = format_value(terms.model.largest)
+                power = f"2 to the power of a tenth of the sum is predicted, {most} at most"
+                return [*first, f"{name}{f' in{unit}' if unit else ''}: {add}; {power}. 10 points double it."]
+            worth = f" a point is {format_value(self.worth)}{unit};" if self.worth != 1 else ""
+            return [*first, f"{name}{f' in{unit}' if unit else ''}:{worth} {add}."]
+        if terms.is_binary:
+            bound = format_fixed(self.threshold, self.decimals)
+            decides = f"above {bound} {terms.labels[1]} is predicted, else {terms.labels[0]}"
+            return [*first, f"{terms.labels[1]}: {add}; {decides}. 10 points double the odds."]
+        what = f"{add}, for each class; the class with the largest sum is predicted"
+        return [*first, f"{', '.join(terms.labels)}: {what}. 10 points more than another are odds of 2 to 1."]
+
+    def _notes(self) -> list[str]:
+        terms, notes = self.terms, []
+        if any(reading.is_curve for entry in self.entries for reading in _readings(entry)):
+            notes.append("Between two numbers points are in proportion; beyond the first and last they stay the same.")
+        if self.unused:
+            notes.append(f"Add nothing: {', '.join(self.unused)}.")
+        if text := _missing_text(terms, self.unused):
+            notes.append(text)
+        for term in terms.columns:
+            if term.column.rare and term.column.name not in self.unused:
+                notes.append(f"Rare values of {term.column.name}: {'; '.join(term.column.rare)}.")
+        if terms.is_binary:
+            chances = probability(terms, np.array(LOOKUP, float)[:, None])[:, 1]
+            pairs = [f"{points:+d}: {format_percent(chance)}" for points, chance in zip(LOOKUP, chances, strict=True)]
+            notes.append(f"Sum of points and probability of {terms.labels[1]}: {', '.join(pairs)}.")
+        return [*notes, self._promise()]
+
+    def _promise(self) -> str:
+        """Say how exact the card is."""
+        terms, unit = self.terms, self.terms.unit
+        reach = f"its sum differs from the model's by at most {_round_up(self.reach)}{unit}"
+        if terms.is_factor:
+            reach = f"its prediction differs from the model's by at most {_round_up(100 * expm1(self.reach))} %"
+        if terms.classes is not None:
+            reach += f" and a probability by at most {_round_up(100 * self.chance)} %"
+        everywhere = f"For any row {reach}."
+        if not self.n_rows:
+            return everywhere
+        rows = f"{self.n_rows:,} rows"
+        if terms.classes is None:
+            farthest = (
+                f"{_round_up(100 * expm1(self.farthest))} %" if terms.is_factor else _round_up(self.farthest) + unit
+            )
+            return f"{everywhere} On the {rows} of the table by at most {farthest}."
+        same = "decides as the model on all of them" if not self.changed else (
+            f"can decide otherwise than the model on {self.changed:,} of them"
+        )  # fmt: skip
+        return f"{everywhere} On the {rows} of the table this card {same}."
+
+    def _entry_lines(self, entry: Entry) -> list[str]:
+        how = ", in proportion between" if entry.column.is_curve and not entry.column.is_whole else ""
+        lines = [f"{entry.title}{how}"]
+        if entry.row is None:
+            return lines + _table(entry.column.texts, self._rows(entry.points[:, 0]), self.decimals)
+        for name, points in self._rows(entry.points):
+            lines += [f"  for {name}"] if len(entry.points) > 1 else []
+            lines += _table(entry.column.texts, zip(entry.row.texts, points, strict=True), self.decimals)
+        return lines
+
+    def _bends_lines(self, entry: Bends) -> list[str]:
+        lines = [f"{entry.title}: add the points of each column, and those of each bend times what the sum of"]
+        lines += ["  factor times scale over its columns is above its threshold (0 if it is below)"]
+        columns = zip(entry.readings, entry.scales, entry.margins, strict=True)
+        for k, (reading, scale, margin) in enumerate(columns, 1):
+            lines.append(f"  column {k}: {reading.title}")
+            lines += _table(reading.texts, [("scale", scale)], self.scale_decimals)
+            lines += _table(reading.texts, self._rows(margin.T), self.decimals) if margin.any() else []
+        names = [f"bend {h + 1}" for h in range(len(entry.points))]
+        factors = [(f"factor of column {k}", row) for k, row in enumerate(entry.factors.T, 1)]
+        lines += ["  bends", *_table(names, [*factors, ("threshold", entry.thresholds)], self.scale_decimals)]
+        return lines + _table(names, self._rows(entry.points.T), self.decimals)
+
+    def _rows(self, points: Floats) -> list[tuple[str, Floats]]:
+        """Return points (m, ...) with what they are for."""
+        outputs = self.terms.outputs
+        return list(zip(("points",) if len(outputs) == 1 else outputs, points, strict=True))
 
 
-def points_card(model: ReadableModel, *, X: Floats | None = None) -> PointsCard:
+def _table(places: Sequence[str], rows: Iterable[tuple[str, Floats]], decimals: int) -> list[str]:
+    """Return rows of numbers under their places, in as many lines as the width asks for; two spaces part columns."""
+    cells = [(name, [format_fixed(value, decimals) for value in row]) for name, row in rows]
+    margin = min(max(len(name) for name, _ in cells), LABEL)
+    widths = [max(len(place), *(len(row[k]) for _, row in cells)) for k, place in enumerate(places)]
+    lines, start = [], 0
+    while start < len(widths):
+        end, total = start, margin + 2
+        while end < len(widths) and (end == start or total + widths[end] + 2 <= WIDTH):
+            total += widths[end] + 2
+            end += 1
+        for name, row in [("at", places), *cells]:
+            lines.append(f"  {name.ljust(margin)}" + "".join(f"  {row[k].rjust(widths[k])}" for k in range(start, end)))
+        start = end
+    return lines
+
+
+def _readings(entry: Entry | Bends) -> list[Reading]:
+    if isinstance(entry, Bends):
+        return list(entry.readings)
+    return [entry.column, *([] if entry.row is None else [entry.row])]
+
+
+def _missing_text(terms: Terms, unused: Sequence[str]) -> str:
+    """Say what a missing value counts as in columns of numbers where the table has none."""
+    names = []
+    for term in terms.columns:
+        if term.column.n_missing or term.column.is_category or term.column.name in unused:
+            continue
+        for k, (_, feature) in enumerate(term.numbers or ((0, term.features[0]),)):
+            names.append(f"{feature.name} as {number_text(term.column.means[k], 1e-6 * abs(term.column.means[k]))}")
+    return f"A missing number counts as its mean: {', '.join(names)}." if names else ""
+
+
+def _round_up(value: float) -> str:
+    """Return a bound with two digits that is not smaller."""
+    if not value:
+        return "0"
+    unit = 10.0 ** (floor(log10(value)) - 1)
+    return format_value(ceil(value / unit * (1 + 1e-9)) * unit, 2)
+
+
+def _reading_dict(reading: Reading) -> dict[str, Any]:
+    return {"name": reading.title, "places": list(reading.texts), "numbers": reading.positions.tolist()}
+
+
+def _entry_dict(entry: Entry) -> dict[str, Any]:
+    rows = None if entry.row is None else _reading_dict(entry.row)
+    return {"name": entry.title, "columns": _reading_dict(entry.column), "rows": rows, "points": entry.points.tolist()}
+
+
+def _bends_dict(entry: Bends) -> dict[str, Any]:
+    columns = [
+        _reading_dict(reading) | {"scale": scale.tolist(), "points": margin.T.tolist()}
+        for reading, scale, margin in zip(entry.readings, entry.scales, entry.margins, strict=True)
+    ]
+    bends = {
+        "factors": entry.factors.tolist(),
+        "thresholds": entry.thresholds.tolist(),
+        "points": entry.points.tolist(),
+    }
+    return {"name": entry.title, "columns": columns, **bends}
+
+
+# -- making it --------------------------------------------------------------------------------------------------------
+
+
+def points_card(model: ReadableModel, *, X: Floats | None = None, integer: bool = False) -> PointsCard:
     """Return a model of curves as a card: the prediction is the sum of what the card gives for each column.
+
+    It has as many decimals as it takes to decide every row as the model does.
 
     Parameters
     ----------
     model
         A model with curves.
     X
-        (n, d) encoded rows by which entries are ordered; by default those that the model was trained on.
+        (n, d) encoded rows by which entries are ordered and on which the card is compared with the model; by default
+        those of the model.
+    integer
+        Round points to whole numbers. The card says how many decisions that can change, and by how much a probability
+        changes at most.
     """
     terms = Terms.from_model(model)
+    every = table_rows(model) if X is None else X
     sizes = TermEffects.from_model(model, terms, X).sizes
-    ranked = sorted(range(len(terms.names)), key=lambda k: -sizes[k])
-    entries: list[CardEntry] = []
-    for k in ranked:
+    for more in range(MORE):
+        card = _make(terms, sizes, every, more, integer)
+        if integer or _is_close(card, every):
+            break
+    return card
+
+
+def _make(terms: Terms, sizes: Floats, X: Floats | None, more: int, integer: bool) -> PointsCard:
+    """Return the card with so many more digits than the least."""
+    share = SHARE * 10.0 ** -(3 if integer else more)
+    exact: list[Entry | Bends] = []
+    for k in sorted(range(len(terms.names)), key=lambda k: -sizes[k]):
         if k < len(terms.columns):
-            entries += _column_entries(terms, terms.columns[k])
-        elif k - len(terms.columns) < len(terms.model.planes) and len(terms.outputs) == 1:
-            entries += _plane_entries(terms, k - len(terms.columns))
-    largest = max((float(np.ptp(entry.points)) for entry in entries), default=0.0)
-    kept = tuple(entry for entry in entries if np.ptp(entry.points) > NEGLIGIBLE * largest)
-    if not terms.is_factor:
-        return PointsCard(opening_text(terms), terms.intercept, terms.unit, kept, tuple(_notes(terms, kept)))
-    average = format_value(float(terms.predictions(terms.intercept)[0]), 4)
-    opening = f"{terms.target or 'prediction'}: {average}{terms.target_unit} times 2 for every 10 points of the sum:"
-    doubled = tuple(replace(entry, points=POINTS * entry.points) for entry in kept)
-    return PointsCard(opening, POINTS * terms.intercept, " points", doubled, tuple(_notes(terms, kept)))
+            exact += column_entries(terms, terms.columns[k], share)
+        elif (place := k - len(terms.columns)) < len(terms.model.planes):
+            exact.append(plane_entry(terms, terms.model.planes[place], share))
+        elif terms.model.units is not None:
+            exact.append(units_entry(terms, terms.model.units, share))
+    start = start_entry(terms)
+    largest = max([float(np.abs(entry.points).max(initial=0.0)) for entry in exact], default=0.0)
+    largest = largest or float(np.abs(start.points).max())
+    worth = 1 / POINTS if terms.is_factor else 1.0
+    decimals, scale_decimals = common_decimals([largest / worth], DIGITS) + more, 3 + more
+    if integer:
+        if terms.classes is None and not terms.is_factor and largest:
+            worth = 10.0 ** (floor(log10(largest)) - DIGITS + 1)
+        decimals, scale_decimals = 0, 5
+    rounded = [entry.rounded(worth, decimals, scale_decimals) for entry in (start, *exact)]
+    kept = (rounded[0], *(entry for entry in rounded[1:] if not entry.is_zero))
+    titles = {reading.title for entry in kept for reading in _readings(entry)}
+    unused = tuple(term.column.name for term in terms.columns if not any(_is_of(t, term.column.name) for t in titles))
+    parts = [entry.deviation(len(terms.encoding.features), worth) for entry in rounded]
+    bound = sum(low for low, _ in parts), sum(high for _, high in parts)
+    threshold = POINTS * float(np.log(terms.threshold) - np.log1p(-terms.threshold)) if terms.is_binary else 0.0
+    threshold = round(threshold, decimals)
+    n, changed, farthest = 0, 0, 0.0
+    if X is not None:
+        sums = np.asarray(worth * sum(entry(X) for entry in kept))
+        truth = terms.scores(X)
+        n, farthest = len(X), float(np.abs(sums - truth).max(initial=0.0))
+        changed = int((~_agree(terms, sums, truth, threshold)).sum()) if terms.classes is not None else 0
+    return PointsCard(
+        kept, unused, decimals, scale_decimals, worth, threshold, bound, n, changed, farthest, integer, terms
+    )
 
 
-def _column_entries(terms: Terms, term: ColumnTerm) -> list[CardEntry]:
-    """Return the entries of a column: one for each part of a date."""
-    rows = terms.outputs if len(terms.outputs) > 1 else ("",)
-    if term.column.is_category or term.features[0].kind == "yes/no":
-        levels = level_values(terms, term)
-        order = sorted(levels, key=lambda name: -float(levels[name].max()))
-        points = np.stack([levels[name] for name in order], axis=1)
-        return [CardEntry(term.name, tuple(order), rows, points, is_curve=False)]
-    entries: list[CardEntry] = []
-    constant = np.zeros(len(terms.outputs)) if term.indicator is None else terms.curve_values(term.indicator)[1][0]
-    for graph in column_graphs(terms, term):
-        knots, values = graph.knots, graph.values
-        if graph.axis.levels:
-            knots = np.array(graph.axis.levels)
-            values = np.stack([np.interp(knots, graph.knots, height) for height in graph.values.T], axis=1)
-        kept = sorted({k for height in values.T for k in choose_places(knots, height, 1e-9)})
-        points = (values[kept] + (constant if not entries else 0.0)).T
-        places = tuple(graph.axis.place(float(knots[k])) for k in kept)
-        name = term.name if graph.name in ("", "trend") else f"{graph.name} of {term.name}"
-        entries.append(CardEntry(name, places, rows, points, is_curve=True))
-    missing = terms.missing(term)
-    if missing is None or len(entries) > 1:
-        return entries
-    entry = entries[0]
-    points = np.concatenate([entry.points, missing[:, None]], axis=1)
-    return [CardEntry(entry.name, (*entry.places, "missing"), rows, points, True)]
+def _is_of(title: str, column: str) -> bool:
+    return title == column or title.startswith(f"{column} (") or title.endswith(f" of {column}")
 
 
-def _plane_entries(terms: Terms, k: int) -> list[CardEntry]:
-    """Return the table of a plane: values of one column by those of the other."""
-    plane = terms.model.planes[k]
-    first, second = (_plane_places(terms, group) for group in plane.features)
-    if len(first[1]) > len(second[1]):
-        first, second = second, first
-    X = np.zeros((len(first[1]) * len(second[1]), len(terms.encoding.features)))
-    for i, (inputs, cells) in enumerate(((first[0], first[1]), (second[0], second[1]))):
-        table = [cell for _, cell in cells]
-        rows = np.repeat(table, len(second[1]), axis=0) if i == 0 else np.tile(table, (len(first[1]), 1))
-        X[:, inputs] = rows
-    points = terms.to_points(plane(X)).reshape(len(first[1]), len(second[1]))
-    is_curve = terms.encoding.features[second[0][0]].is_numeric
-    places = tuple(place for place, _ in second[1])
-    return [CardEntry(terms.names[len(terms.columns) + k], places, tuple(p for p, _ in first[1]), points, is_curve)]
-
-
-def _plane_places(terms: Terms, group: tuple[str, ...]) -> tuple[list[int], list[tuple[str, list[float]]]]:
-    """Return the inputs of one of a plane's columns, and places with their values: categories, or a few numbers."""
-    features = {feature.name: (j, feature) for j, feature in enumerate(terms.encoding.features)}
-    inputs = [features[name][0] for name in group]
-    feature = features[group[0]][1]
-    if feature.is_numeric:
-        knots, _ = terms.curve_values(inputs[0])
-        axis = feature_axis(feature, terms.encoding, knots)
-        values = [*axis.levels] or [*axis.ticks] or np.linspace(knots[0], knots[-1], PLACES).tolist()
-        return inputs, [(axis.place(value), [value]) for value in values]
-    term = next(term for term in terms.columns if term.column.name == feature.column)
-    if feature.kind == "category":
-        names = [term.level_name(features[name][1]) for name in group]
-        return inputs, [(name, np.eye(len(group))[k].tolist()) for k, name in enumerate(names)]
-    no, yes = (term.column.kind.words or ("0", "1")) if feature.kind == "yes/no" else ("known", "missing")
-    return inputs, [(no, [0.0]), (yes, [1.0])]
-
-
-def _notes(terms: Terms, entries: tuple[CardEntry, ...]) -> list[str]:
-    notes = []
-    if any(entry.is_curve for entry in entries):
-        notes.append("Between two numbers the points are in proportion; beyond the first and last they stay the same.")
-    units = terms.model.units
-    if units is not None:
-        count = plural(len(units.biases), "unit")
-        notes.append(f"{count} of several columns: not on this card, so that sums are not exact.")
+def _agree(terms: Terms, sums: Floats, truth: Floats, threshold: float) -> Bools:
+    """Return which rows (n,) a card clearly decides as the model."""
+    decided = _decide(terms, truth, POINTS * float(np.log(terms.threshold) - np.log1p(-terms.threshold)))
+    slack = TIE * (1 + np.abs(sums).max(axis=1))
     if terms.is_binary:
-        chances = probability(terms, np.array(LOOKUP, float)[:, None])[:, 1]
-        pairs = [f"{points:+d}: {format_percent(chance)}" for points, chance in zip(LOOKUP, chances, strict=True)]
-        notes.append(f"Sum of points and probability of {terms.labels[1]}: {', '.join(pairs)}.")
-    elif terms.classes is not None:
-        notes.append("The class with the largest sum is predicted; 10 points more than another are odds of 2 to 1.")
-    return notes
+        return np.asarray(np.where(decided == 1, sums[:, 0] - threshold > slack, threshold - sums[:, 0] > slack))
+    best = np.take_along_axis(sums, decided[:, None], axis=1)
+    others = sums.copy()
+    np.put_along_axis(others, decided[:, None], -np.inf, axis=1)
+    return np.asarray(best[:, 0] - others.max(axis=1) > slack)
 
 
-def _entry_lines(entry: CardEntry, decimals: int) -> list[str]:
-    """Return an entry as lines: the places, and under them the points, in as many lines as the width asks for."""
-    cells = [[format_fixed(value, decimals) for value in row] for row in entry.points]
-    left = [entry.name, *(f"  {row}" if row else "" for row in entry.rows)]
-    margin = min(max(len(text) for text in left), WIDTH // 3)
-    widths = [max(len(place), *(len(row[k]) for row in cells)) for k, place in enumerate(entry.places)]
-    lines, start = [], 0
-    while start < len(widths):
-        end, total = start, margin
-        while end < len(widths) and (end == start or total + widths[end] + 2 <= WIDTH):
-            total += widths[end] + 2
-            end += 1
-        for text, row in zip(left, [entry.places, *cells], strict=True):
-            label = text[:margin].ljust(margin) if not start or row is not entry.places else " " * margin
-            body = "".join(f"  {row[k].rjust(widths[k])}" for k in range(start, end))
-            lines.append(f"{label}{body}".rstrip())
-        start = end
-    return ["", *lines]
+def _decide(terms: Terms, sums: Floats, threshold: float) -> Ints:
+    return (sums[:, 0] > threshold).astype(np.int64) if terms.is_binary else np.asarray(sums.argmax(axis=1), np.int64)
+
+
+def _is_close(card: PointsCard, X: Floats | None) -> bool:
+    """Return whether a card has digits enough."""
+    if X is None or not len(X):
+        return card.reach <= CLOSE * _span(card.terms) if card.terms.classes is None else card.chance <= CLOSE_CHANCE
+    if card.terms.classes is not None:
+        return not card.changed and card.chance <= CLOSE_CHANCE
+    return card.reach <= CLOSE * max(float(np.ptp(card.terms.scores(X), axis=0).max()), 1e-300)
+
+
+def _span(terms: Terms) -> float:
+    return float(terms.spans.sum()) or 1.0

@@ -135,7 +135,8 @@ class Terms:
         """Return the terms of a model with curves."""
         encoding = model.encoding
         if encoding is None:
-            encoding = number_encoding(model.features, np.zeros(len(model.features)))
+            center: Any = getattr(model, "center", np.zeros(len(model.features)))
+            encoding = number_encoding(model.features, center)
         return cls(model.function, encoding, model.classes, plain_name(model.target), model.threshold)
 
     @cached_property
@@ -396,6 +397,23 @@ def training_rows(model: ReadableModel) -> Floats | None:
     """Return the encoded rows (n, d) that a model was trained on; None if it was loaded without them."""
     data: Any = getattr(model, "data", None)
     return None if data is None else data.rows.X[np.sort(np.concatenate(data.parts[:2]))]
+
+
+def table_rows(model: Any) -> Floats | None:
+    """Return all encoded rows (n, d) of a model's table; a loaded model reads them again, if they are still there."""
+    from creases.errors import CreasesError
+    from creases.tables._folder.folder import RunFile
+    from creases.tables._folder.settings import FitSettings
+
+    if (data := getattr(model, "data", None)) is not None:
+        return np.asarray(data.rows.X)
+    folder = getattr(model, "facts", {}).get("folder")
+    if folder is None or not (folder / RunFile.SETTINGS).exists():
+        return None
+    try:
+        return np.asarray(FitSettings.load(folder).load_problem().X)
+    except (CreasesError, OSError):
+        return None  # the table has gone
 
 
 def plain_name(name: str) -> str:

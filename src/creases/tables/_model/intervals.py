@@ -1,0 +1,192 @@
+"""Intervals for numbers and sets of classes that hold a new row's own with a given coverage: conformal prediction.
+
+Rows that the fits of the folds have not seen say how far predictions are off (Vovk, Gammerman and Shafer 2005; the
+residuals of folds as in Barber, Candès, Ramdas and Tibshirani 2021). Nothing is assumed of the errors but that new rows
+come as those of the table did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from creases._files import write_atomically
+from creases._typing import Floats, Ints
+from creases.errors import FileError, InputError
+from creases.tables._folder.folder import RunFile
+
+if TYPE_CHECKING:
+    from creases.tables._model.row_model import RowModel
+
+#: Rows that are kept at most, and rows of a group that has errors of its own at least.
+MOST_ROWS, GROUP_ROWS = 5_000, 30
+
+#: Rows for each part of the predictions' range over which the size of errors may differ, and parts at most.
+PART_ROWS, MOST_PARTS = 50, 8
+
+
+@dataclass(frozen=True, eq=False)
+class HeldRows:
+    """Rows with what they are and what fits that have not seen them predict."""
+
+    predictions: Floats  #: (n, k) values, or the probability of each class
+    truth: Floats  #: (n,) values, or numbers of classes
+    weight: Floats  #: (n,)
+    groups: Mapping[
+        str, Ints
+    ]  #: by column of categories or yes/no: the number of each row's value (n,); -1 for unknown
+
+    def save(self, path: Path) -> None:
+        """Write the rows."""
+        groups = {f"group {name}": codes for name, codes in self.groups.items()}
+        with write_atomically(path) as temporary, temporary.open("wb") as file:
+            plain: dict[str, Any] = {"predictions": self.predictions, "truth": self.truth, "weight": self.weight}
+            np.savez_compressed(file, **plain, **groups)
+
+    @classmethod
+    def load(cls, path: Path) -> HeldRows:
+        """Read what :meth:`save` wrote."""
+        try:
+            with np.load(path) as stored:
+                groups = {name.removeprefix("group "): stored[name] for name in stored if name.startswith("group ")}
+                held = cls(stored["predictions"], stored["truth"], stored["weight"], groups)
+        except (OSError, ValueError, KeyError) as problem:
+            raise FileError(f"cannot read {path}: {problem}") from None
+        n = len(held.truth)
+        sizes = [held.predictions.ndim == 2 and len(held.predictions) == n, held.weight.shape == (n,)]
+        if not all([*sizes, *(codes.shape == (n,) for codes in groups.values())]):
+            raise FileError(f"{path} is damaged: its rows differ in number")
+        return held
+
+
+def hold_rows(model: RowModel, scores: Floats, rows: Ints, weight: Floats) -> HeldRows:
+    """Return rows of a model's table, by number (n,), with held-out scores (n, m)."""
+    from creases.tables._model.row_model import probabilities
+
+    assert model.data is not None
+    if len(rows) > MOST_ROWS:
+        some = np.linspace(0, len(rows) - 1, MOST_ROWS).astype(np.int64)
+        scores, rows, weight = scores[some], rows[some], weight[some]
+    if model.classes is None:
+        predictions = model.read_network(scores)
+    else:
+        predictions = probabilities(scores * [-0.5, 0.5] if len(model.classes) == 2 else scores)
+    X, y = model.data.rows.X[rows], np.asarray(model.data.rows.y[rows], np.float64)
+    weight = weight / model.data.rows.weight[rows] * model.data.rows.count[rows]  # without the weights of classes
+    groups = {name: group_codes(model, X, name) for name in _group_columns(model)}
+    return HeldRows(predictions, y.reshape(len(y), -1)[:, 0], weight, groups)
+
+
+def _group_columns(model: RowModel) -> list[str]:
+    if model.encoding is None:
+        return []
+    return [column.name for column in model.encoding.inputs if column.is_category or column.kind.kind == "yes/no"]
+
+
+def group_codes(model: RowModel, X: Floats, by: str) -> Ints:
+    """Return the number of the value (n,) that a column of categories or yes/no has in encoded rows X (n, d)."""
+    names = _group_columns(model)
+    if by not in names:
+        listing = ", ".join(names) or "none"
+        raise InputError("by", "name a column of categories or of yes and no", repr(by), f"they are: {listing}")
+    assert model.encoding is not None
+    own = X[:, [j for j, feature in enumerate(model.encoding.features) if feature.column == by]]
+    column = next(column for column in model.encoding.inputs if column.name == by)
+    if column.is_category:
+        return np.where(own.any(axis=1), own.argmax(axis=1), -1)
+    return np.where(np.isin(own[:, 0], (0.0, 1.0)), own[:, 0], -1).astype(np.int64)
+
+
+def held_rows(model: RowModel) -> HeldRows:
+    """Return the held-out rows of a model, which its folder has if it was loaded."""
+    if "held" in model.facts:
+        held: HeldRows = model.facts["held"]
+        return held
+    folder = model.facts.get("folder")
+    if folder is None or not (folder / RunFile.HELD).exists():
+        hint = "fit it again with creases.fit_table or creases fit"
+        raise InputError("model", "have predictions of held-out rows", "a grown network, or an older folder", hint)
+    return HeldRows.load(folder / RunFile.HELD)
+
+
+def predict_intervals(model: RowModel, X: Floats, coverage: float, by: str | None) -> Floats:
+    """Return the least and largest value (n, 2) of encoded rows X (n, d); see :meth:`RowModel.predict_interval`."""
+    if model.classes is not None or len(model.targets) > 1:
+        got = "classes" if model.classes is not None else "several targets"
+        raise InputError("rows", "be of a table with one target of numbers", got, "of classes predict sets")
+    held = held_rows(model)
+    predicted, center = model.outputs(X)[:, 0], held.predictions[:, 0]
+    scale = _error_sizes(center, np.abs(held.truth - center), held.weight)
+    errors = np.abs(held.truth - center) / scale(center)
+    reach = _quantiles(model, held, errors, X, coverage, by) * scale(predicted)
+    low, high = predicted - reach, predicted + reach
+    if model.largest is not None:  # a logarithmic link: no value is negative
+        low = np.maximum(low, 0.0)
+    return np.stack([low, high], axis=1)
+
+
+def predict_sets(model: RowModel, X: Floats, coverage: float, by: str | None) -> list[Ints]:
+    """Return the numbers of the classes of encoded rows X (n, d); see :meth:`RowModel.predict_set`."""
+    from creases.tables._model.row_model import probabilities
+
+    if model.classes is None:
+        raise InputError("rows", "be of a table with classes", "a regression", "of numbers predict intervals")
+    held = held_rows(model)
+    chances = probabilities(model.outputs(X))
+    errors = 1 - held.predictions[np.arange(len(held.truth)), held.truth.astype(np.int64)]
+    limit = _quantiles(model, held, errors, X, coverage, by)
+    return [np.flatnonzero(1 - row <= bound) for row, bound in zip(chances, limit, strict=True)]
+
+
+def check_coverage(coverage: Any) -> float:
+    """Return a coverage, which is a share of the rows."""
+    from creases._validation import check_number
+
+    return check_number(coverage, "coverage", above=0, below=1)
+
+
+def _quantiles(model: RowModel, held: HeldRows, errors: Floats, X: Floats, coverage: float, by: str | None) -> Floats:
+    """Return the error (n,) that the coverage allows for encoded rows X (n, d): of all rows, or of those of a group."""
+    result = np.full(len(X), conformal_quantile(errors, held.weight, coverage))
+    if by is None:
+        return result
+    codes = group_codes(model, X, by)
+    for code in np.unique(codes):
+        own = held.groups[by] == code
+        if own.sum() >= GROUP_ROWS:
+            result[codes == code] = conformal_quantile(errors[own], held.weight[own], coverage)
+    return result
+
+
+def conformal_quantile(errors: Floats, weight: Floats, coverage: float) -> float:
+    """Return the least bound that errors (n,) and that of one more row stay below with a probability.
+
+    That is the ``ceil((n + 1) coverage)``-th least error; the largest where there are too few.
+
+    Examples
+    --------
+    >>> conformal_quantile(np.arange(1.0, 10.0), np.ones(9), 0.9)
+    9.0
+    >>> conformal_quantile(np.arange(1.0, 20.0), np.ones(19), 0.5)
+    10.0
+    """
+    order = np.argsort(errors, kind="stable")
+    share = np.cumsum(weight[order]) / weight.sum() * len(errors) / (len(errors) + 1)
+    place = int(np.searchsorted(share, coverage * (1 - 1e-12)))
+    return float(errors[order[min(place, len(errors) - 1)]])
+
+
+def _error_sizes(center: Floats, errors: Floats, weight: Floats) -> Any:
+    """Return a function of predictions (n,): the usual size of errors there, straight between means of equal parts."""
+    parts = int(np.clip(len(center) // PART_ROWS, 1, MOST_PARTS))
+    order = np.argsort(center, kind="stable")
+    mean = float(np.average(errors, weights=weight)) or 1.0
+    places, sizes = [], []
+    for part in np.array_split(order, parts):
+        places.append(float(np.average(center[part], weights=weight[part])))
+        sizes.append(max(float(np.average(errors[part], weights=weight[part])), 0.05 * mean))
+    return lambda values: np.interp(values, places, sizes)
