@@ -222,7 +222,7 @@ def make_problem(
     check_finite([columns[k] for k in used], [found[k] for k in used])
     columns, rows, changes = _handle_missing(path, columns, uses, missing)
     y, classes = encode_target(columns[position], found[position], task)
-    sizes = {use: _read_sizes(columns[k], use) for use, k in places.items()}
+    sizes: dict[str, Any] = {use: _read_sizes(columns[k], use) for use, k in places.items()}
     if exposure is not None:
         if classes is not None:
             raise InputError("exposure", "be given for a target of numbers", "classes", "use {0}",
