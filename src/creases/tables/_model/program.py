@@ -193,10 +193,25 @@ def _encode(column: ColumnEncoding, encoding: TableEncoding) -> dict[str, Any]:
     elif labels:
         nodes = [Choose(name, labels, column.means[0], column.means[0], ignores_case=True)]
     else:
-        nodes = [Number(name, column.means[0])]
+        nodes = [_number_beside_codes(column)]
     if is_indicated:
         nodes.append(Missing(name, tuple(labels) or None, column.kind.date is not None))
+    nodes += [_is_code(column, code) for code in column.kind.codes]
     return {f"x{j}": node for j, node in zip(inputs, nodes, strict=True)}
+
+
+def _number_beside_codes(column: ColumnEncoding) -> Any:
+    """Return the number of a column; the mean in place of a special code."""
+    node: Any = Number(column.name, column.means[0])
+    for code in column.kind.codes:
+        node = If(Operation("=", Number(column.name, column.means[0]), code), column.means[0], node)
+    return node
+
+
+def _is_code(column: ColumnEncoding, code: float) -> Any:
+    """Return 1 where a column has a special code, else 0; the mean, which stands for what is missing, may equal it."""
+    is_equal = If(Operation("=", Number(column.name, column.means[0]), code), 1, 0)
+    return If(Operation("=", Missing(column.name), 1), 0, is_equal)
 
 
 # -- dates ------------------------------------------------------------------------------------------------------------

@@ -260,7 +260,7 @@ class TableSplit(OneLine):
                 known = rows.inverse >= 0
                 family = parse_family(family_with_exposure(getattr(config, "family", "auto")))
                 more = weight * exposure_weights(family, exposure)
-                rows = replace(rows, weight=np.bincount(rows.inverse[known], more[known], len(rows)))
+                rows = replace(rows, weight=np.bincount(rows.inverse[known], more[known], len(rows)).astype(np.float64))
             rows, part = _draw_parts(rows, config, stratify=task == "classification")
         else:
             is_validation = np.zeros((len(X), 1))

@@ -67,7 +67,7 @@ def project(weights: Floats, inverse: Floats, rows: Floats) -> Floats:
     last[-1] = 1.0
     multipliers, _ = nnls(A, last, maxiter=10 * A.shape[1])
     rest = last - A @ multipliers
-    return weights + inverse @ (rows.T @ multipliers) * (size / rest[-1])
+    return np.asarray(weights + inverse @ (rows.T @ multipliers) * (size / rest[-1]))
 
 
 #: Penalties stay between these, and grow or fall by at most these factors in a step.

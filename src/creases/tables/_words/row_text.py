@@ -67,7 +67,7 @@ class RowExplanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, ready for JSON."""
-        numbers = {"start": self.start, "total": self.total} if np.isfinite(self.total) else {}
+        numbers: dict[str, Any] = {"start": self.start, "total": self.total} if np.isfinite(self.total) else {}
         numbers |= {"link": "log"} if self.is_factor else {}
         chances: dict[str, Any] = {}
         if self.probabilities:
