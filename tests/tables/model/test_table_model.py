@@ -71,7 +71,7 @@ def test_predictions_follow_the_columns_names(fitted: tuple[pd.DataFrame, TableM
     shuffled = frame[["town", "price", "sold", "garden", "area"]].iloc[::-1]
     assert (model.predict(shuffled) == predicted[::-1]).all()
     if model.classes is None:
-        np.testing.assert_allclose(predicted, scores_of(model, frame)[:, 0])
+        np.testing.assert_allclose(predicted, model.read_network(scores_of(model, frame))[:, 0])
         with pytest.raises(InputError, match="rows must be of a table with classes"):
             model.predict_proba(frame)
     else:
