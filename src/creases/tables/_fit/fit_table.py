@@ -244,7 +244,7 @@ def fit_curve_model(
         f"fitted again to all {total:,} rows: the scores are those of the model before, fitted to {before['train']:,} "
         f"of them and tested on {before['test']:,}"
     )
-    notes = [*again.notes, note]
+    notes = [*again.facts.get("notes", ()), note]
     return replace(again, facts={**again.facts, "notes": notes, "scored": model})
 
 

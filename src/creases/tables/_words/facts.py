@@ -313,10 +313,11 @@ def _crossings(hinges: PairHinges, inputs: Sequence[int], knots: Mapping[int, Fl
         x = np.repeat(knots[j][:, None], len(c), axis=1)
         y = np.interp(v, even[1 - k], places[1 - k])
         points.append(np.stack([x, y] if k == 0 else [y, x], axis=-1).reshape(-1, 2))
-    i, k = np.triu_indices(len(c), 1)
-    det = a[i] * b[k] - a[k] * b[i]
-    i, k, det = i[det != 0], k[det != 0], det[det != 0]
-    u, v = (b[i] * c[k] - b[k] * c[i]) / det, (a[k] * c[i] - a[i] * c[k]) / det
+    first, second = (np.asarray(each) for each in np.triu_indices(len(c), 1))
+    det = a[first] * b[second] - a[second] * b[first]
+    first, second, det = first[det != 0], second[det != 0], det[det != 0]
+    u = (b[first] * c[second] - b[second] * c[first]) / det
+    v = (a[second] * c[first] - a[first] * c[second]) / det
     inside = (u >= 0) & (u <= 1) & (v >= 0) & (v <= 1)
     meet = np.stack([np.interp(u[inside], even[0], places[0]), np.interp(v[inside], even[1], places[1])], axis=-1)
     return np.concatenate([*points, meet])

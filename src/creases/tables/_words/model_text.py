@@ -17,7 +17,7 @@ from creases.tables._words.column_text import Options, column_text
 from creases.tables._words.points import probability
 from creases.tables._words.terms import (
     NEGLIGIBLE,
-    ReadableModel,
+    HasTerms,
     TermEffects,
     Terms,
     factor_text,
@@ -142,7 +142,7 @@ def _reason_text(terms: Terms, reason: Reason, there: str) -> str:
 LINES = 12
 
 
-def describe_model(model: ReadableModel, *, X: Floats | None = None) -> list[str]:
+def describe_model(model: HasTerms, *, X: Floats | None = None) -> list[str]:
     """Return a model of a table as lines of text, the most important column first.
 
     The same lines are printed for the model, and stand in its reports, in notebooks and in the studio.
@@ -181,7 +181,7 @@ def describe_model(model: ReadableModel, *, X: Floats | None = None) -> list[str
     return [opening_text(terms), *texts, *grown, *_column_notes(model), *getattr(model, "facts", {}).get("notes", ())]
 
 
-def _column_notes(model: ReadableModel) -> list[str]:
+def _column_notes(model: HasTerms) -> list[str]:
     """Return which columns are left out and why, and which of the others may give the target away."""
     encoding = model.encoding
     if encoding is None:
@@ -211,7 +211,7 @@ def _term_texts(terms: Terms, effects: TermEffects) -> list[str]:
     rest = len(terms.names) - len(texts)
     if effects.ranges is None:
         return texts + ["beyond what each adds alone" if terms.has_curves else ""] * rest
-    return texts + [_range_text(*each, terms) for each in effects.ranges[len(texts) :].tolist()]
+    return texts + [_range_text(low, high, terms) for low, high in effects.ranges[len(texts) :].tolist()]
 
 
 def _range_text(low: float, high: float, terms: Terms) -> str:

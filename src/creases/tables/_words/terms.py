@@ -46,13 +46,19 @@ _UNIT = re.compile(r"^(.*\S)\s*[(\[][^()\[\]]{1,12}[)\]]\s*$")  # petal length (
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
 
-class ReadableModel(Protocol):
+class HasTerms(Protocol):
+    """A model of a table whose predictions are sums of terms."""
+
+    @property
+    def encoding(self) -> TableEncoding | None: ...
+    def terms(self) -> Terms: ...
+
+
+class ReadableModel(HasTerms, Protocol):
     """A model of a table with curves, as :class:`creases.tables.TableModel` is one."""
 
     @property
     def function(self) -> CurveModel: ...
-    @property
-    def encoding(self) -> TableEncoding | None: ...
     @property
     def features(self) -> tuple[str, ...]: ...
     @property
@@ -61,7 +67,6 @@ class ReadableModel(Protocol):
     def target(self) -> str: ...
     @property
     def threshold(self) -> float: ...
-    def terms(self) -> Terms: ...
 
 
 @dataclass(frozen=True, eq=False)
