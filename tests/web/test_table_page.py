@@ -87,7 +87,7 @@ def test_dragging_a_knot_changes_the_scores_and_undo_returns(wide):
     before = curve.inner_html()
     assert "→" not in wide.page.locator(".scoreboard").inner_text()
     drag(wide, card(wide, "temperature").locator(".handle").nth(3), 0, 30)
-    wide.page.locator(".effect").wait_for()
+    wide.page.locator(".effect").first.wait_for()
     held, fitted, *_ = scores(wide)
     assert held[1] < held[0]
     assert fitted[1] < fitted[0]

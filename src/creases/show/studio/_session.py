@@ -55,6 +55,8 @@ def _serve(pipe: Connection, limits: Limits, folder: str) -> None:
     )
     warming = _warm_up(limits)
     pipe.send(("ready", controller.state))
+    if folder:
+        controller.handle('{"do": "hello"}')  # opens it before a page asks
     while True:
         if controller.state == "running" and not pipe.poll():
             controller.work()

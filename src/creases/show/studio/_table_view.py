@@ -130,8 +130,8 @@ class TableView:
         first = next((each for each in self._first if _key(each) == _key(graph)), graph)
         assert isinstance(first, LevelGraph)
         order = [graph.levels.index(level) for level in first.levels]
-        arrays = {"values": graph.values[order], "errors": graph.errors[order], "counts": graph.counts[order]}
-        return replace(graph, levels=first.levels, **arrays)
+        values, errors, counts = graph.values[order], graph.errors[order], graph.counts[order]
+        return replace(graph, levels=first.levels, values=values, errors=errors, counts=counts)
 
     def _plane_json(self, pair: PairGraph) -> dict[str, Any]:
         self._sign()
