@@ -63,6 +63,9 @@ def _split(machine: Machine, claim: Claim, node: Node, split: Split) -> tuple[No
     j, at = split.index, Fraction(split.at)
     require(j < machine.n_in, f"there is no input {j}")
     is_whole = j in claim.region.integer
+    may_be_outside = is_whole or claim.region.ball is not None  # a ball that shrinks leaves one of two parts
+    inside = may_be_outside or node.low[j] <= at <= node.high[j]
+    require(inside, f"input {j} is split at {show(at)}, outside of its range")
     ends = (Fraction(floor(at)), Fraction(ceil(at))) if is_whole else (at, at)
     high, low = node.high.copy(), node.low.copy()
     high[j], low[j] = min(high[j], ends[0]), max(low[j], ends[1])
