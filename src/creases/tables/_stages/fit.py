@@ -279,13 +279,16 @@ def fit_stages(
 #: Standard deviation of targets, in means, below which a logarithm is as good as straight; rows that a choice needs.
 NEARLY_CONSTANT, LEAST_ROWS = 0.1, 50
 
+#: Fraction by which the squared error of a family may be larger: few large targets have large standard errors.
+LITTLE = 0.01
+
 
 def choose_family(rows: UniqueRows, sample: Ints, shares: list[Floats], inputs: Inputs) -> Family:
     """Return the family of numbers that held-out rows favour: normal, or one with a logarithmic link.
 
     Each is judged by curves of single columns, fitted to the same folds. It takes the place of the one before where its
     held-out likelihood is better, that of a normal distribution with the family's mean and variance (Dawid, Sebastiani
-    1999), and its squared error is not worse by a standard error.
+    1999), and its squared error is not worse by a standard error, nor by more than a little.
     """
     y = rows.y[sample]
     mean = float(np.average(y[:, 0], weights=rows.weight[sample])) if y.shape[1] == 1 else 0.0
@@ -337,7 +340,8 @@ class _HeldPredictions:
         worse = (self.y - self.mean) ** 2 - (other.y - other.mean) ** 2
         mean = float(np.average(worse, weights=self.weight))
         error = float((self.weight**2 / self.copies) @ (worse - mean) ** 2) ** 0.5 / float(self.weight.sum())
-        return self.loss < other.loss and mean <= error
+        size = float(np.average((other.y - other.mean) ** 2, weights=self.weight))
+        return self.loss < other.loss and mean <= min(error, LITTLE * size)
 
 
 def _keep_mean(model: CurveModel, rows: UniqueRows, among: Ints) -> CurveModel:
