@@ -80,7 +80,7 @@ def test_options_that_cannot_act_are_refused(run, trees, tmp_path, words, said):
 
 
 def test_every_option_acts_and_they_are_few(run):
-    for command, most in (("fit", 24), ("grow", 20)):
+    for command, most in (("fit", 24), ("grow", 21)):
         options = set(re.findall(r"^[│ ]+(--[a-z-]+)", run(command, "--help").stdout, re.MULTILINE)) - {"--help"}
         assert 10 < len(options) <= most, options
 

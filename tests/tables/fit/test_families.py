@@ -92,7 +92,7 @@ def test_held_out_rows_choose_the_family(counted):
     assert (counted.family, added.family) == ("poisson", "normal")
     below = creases.fit_table(make_problem(X @ [3.0, 2.0], X), test_fraction=0.0)
     assert below.family == "normal"  # some targets are negative
-    assert any("for effects that add: family normal" in note for note in counted.notes)
+    assert any("for effects that add: family normal" in line for line in describe_model(counted))
 
 
 def test_predictions_are_positive_and_bounded_by_what_was_seen(counted, visits):
