@@ -73,6 +73,7 @@ def test_the_planes_that_a_model_has_are_counted():
     table = pd.DataFrame(X, columns=list("abcd")).assign(y=X[:, 0] * X[:, 1] + rng.normal(0, 0.1, 900))
     fit = creases.fit_table(table, "y")
     kept = next(step for step in fit.steps if step.is_kept)
+    assert kept.stage != "linear"
     assert kept.planes == len(fit.function.planes) > 0
     assert f"(kept, {kept.planes} plane" in describe_stage(kept, fit.family)
 
@@ -82,3 +83,14 @@ def test_a_misspelt_column_of_a_shape_is_answered_by_the_right_name():
     table = pd.DataFrame({"duration": np.arange(40.0), "y": np.arange(40.0) ** 2})
     with pytest.raises(InputError, match=r"got 'durations'; did you mean 'duration'\?"):
         creases.fit_table(table, "y", shapes={"durations": "rising"})
+
+
+def test_a_plane_of_a_column_of_two_words_is_called_by_the_column():
+    """Not sex=male, which is its encoded input."""
+    rng = np.random.default_rng(3)
+    sex, age = rng.choice(["no", "yes"], 700), rng.uniform(20, 60, 700)
+    y = np.where(sex == "yes", np.abs(age - 40), 0) + rng.normal(0, 0.5, 700)
+    fit = creases.fit_table(pd.DataFrame({"smoker": sex, "age": age, "y": y}), "y")
+    assert fit.features[0] == "smoker=yes"
+    assert {plane.name for plane in fit.function.planes} == {"age and smoker"}
+    assert any(name.startswith("age and smoker") for name in fit.explain([{"smoker": "yes", "age": 40}]).parts)

@@ -72,7 +72,8 @@ class Plane:
     @property
     def name(self) -> str:
         """The two columns, such as ``age and town``."""
-        return " and ".join(each[0] if len(each) == 1 else each[0].partition("=")[0] for each in self.features)
+        pairs = zip(self.features, self.hinges.variables, strict=True)
+        return " and ".join(each[0] if of.kind == "number" else each[0].partition("=")[0] for each, of in pairs)
 
     def __call__(self, X: Floats) -> Floats:
         """Return what encoded rows X (n, d) get, (n, m)."""

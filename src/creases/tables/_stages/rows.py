@@ -10,7 +10,7 @@ import numpy as np
 
 from creases._typing import Bools, Floats, Ints
 from creases.tables._split.rows import UniqueRows
-from creases.tables._stages.families import Family, Targets
+from creases.tables._stages.families import Classes, Family, Targets
 
 
 class RowSource(Protocol):
@@ -100,6 +100,7 @@ class Rows:
 
         So no class has a chance of nearly 0 only because few rows have it, and all of these on one side of a curve.
         """
+        assert isinstance(self.family, Classes)
         even = 1.0 / self.n_classes
         share = self.n_classes / 2 / max(float(self.weight.sum()), 1.0)
         return np.asarray(share * (even - self.family.targets(self.y)))
