@@ -87,7 +87,7 @@ class Entry:
     def __call__(self, X: Floats) -> Floats:
         """Return what a reader adds (n, m) for encoded rows X (n, d)."""
         rows = np.ones((len(X), 1)) if self.row is None else self.row.weights(X)
-        return np.einsum("nr,nk,mrk->nm", rows, self.column.weights(X), self.points)
+        return np.asarray(np.einsum("nr,nk,mrk->nm", rows, self.column.weights(X), self.points))
 
     def deviation(self, d: int, worth: float) -> tuple[Floats, Floats]:
         """Return the least and largest difference (m,) from the model over all inputs; points are worth so much."""
@@ -399,7 +399,7 @@ def plane_entry(terms: Terms, plane: Plane, share: float) -> Entry | Bends:
 
 
 def _group_reading(terms: Terms, inputs: list[int]) -> Reading:
-    """Return the reading of one side of a plane that is no number."""
+    """Return the reading of one side of a plane that is not a number."""
     feature = terms.encoding.features[inputs[0]]
     term = _term_of(terms, feature)
     if feature.kind == "missing" or (term.column.is_category and len(inputs) < len(term.inputs)):
@@ -444,6 +444,10 @@ def units_entry(terms: Terms, units: Units, share: float) -> Bends:
     return _bends(terms, scales, units, units.weights[:, read], units.biases, units.outputs, share)
 
 
+def _scale(j: int, transform: PiecewiseLinear) -> Function:
+    return lambda X: transform(X[:, j])
+
+
 def _margins(terms: Terms, constant: Floats, margins: Mapping[int, PiecewiseLinear]) -> Function:
     """Return the sum of a constant (m,) and of functions of single inputs."""
     return lambda X: terms.to_points(add_margins(np.tile(constant, (len(X), 1)), margins, X))
@@ -459,14 +463,16 @@ def _bends(
     share: float,
 ) -> Bends:
     """Return ``relu(scales @ factors.T + biases) @ outputs`` with what is taken out of it, by margins of inputs."""
-    readings, every, scales, margins = [], [], [], []
+    readings, every = [], []
+    scales: list[Function] = []
+    margins: list[Function] = []
     left = dict(part.margins)
     for k, (j, transform) in enumerate(transforms):
         own = left[j].knots if j in left else transform.knots
         both = np.unique(np.concatenate([transform.knots, own]))
         readings.append(_input_reading(terms, j, both, share))
         every.append(both)
-        scales.append(lambda X, j=j, transform=transform: transform(X[:, j]))
+        scales.append(_scale(j, transform))
         taken = {i: left.pop(i) for i in readings[-1].inputs.tolist() if i in left}  # also of a missing value
         margins.append(_margins(terms, part.constant if k == 0 else 0 * part.constant, taken))
     assert not left, "what is taken out belongs to the columns that are read"
