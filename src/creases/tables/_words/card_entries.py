@@ -264,13 +264,20 @@ def number_reading(terms: Terms, j: int, knots: Floats, share: float) -> Reading
     places = _Places.from_knots(terms, feature, knots, share)
     kept = np.append(True, np.diff(places.positions) > 0)  # two dates of one second are one
     texts = [text for text, keep in zip(places.texts, kept, strict=True) if keep]
-    inputs = [j] if term.indicator is None else [j, term.indicator]
+    inputs, gaps = [j, *term.codes], [f"code {text}" for text in term.codes.values()]
+    if term.indicator is not None:
+        inputs.append(term.indicator)
     cells = np.zeros((len(texts), len(inputs)))
     cells[:, 0] = places.cells[kept]
+    mean = term.column.means[term.number_inputs.index(j)]
+    special = np.concatenate([np.full((len(inputs), 1), mean), np.eye(len(inputs))[:, 1:]], axis=1)[
+        1:
+    ]  # 1 in one of the gaps
     if term.column.n_missing:
-        mean = term.column.means[[k for k, _ in term.numbers].index(j)]
-        cells = np.concatenate([cells, [[mean, 1.0][: len(inputs)]]])
-        texts = [*texts, MISSING]
+        gaps.append(MISSING)
+        if term.indicator is None:
+            special = np.concatenate([special, [[mean] + [0.0] * (len(inputs) - 1)]])
+    texts, cells = [*texts, *gaps], np.concatenate([cells, special])
     title, positions = _title(feature), places.positions[kept]
     return Reading(title, np.array(inputs), tuple(texts), cells, positions, places.is_whole)
 
@@ -301,8 +308,9 @@ def _input_reading(terms: Terms, j: int, knots: Floats, share: float) -> Reading
         return number_reading(terms, j, knots, share)
     if feature.kind == "yes/no":
         return level_reading(terms, term)
-    level = term.level_name(feature) if feature.kind == "category" else MISSING
-    level = RARE if level == OTHER else level
+    level = f"code {feature.level}" if feature.level else MISSING
+    if feature.kind == "category":
+        level = RARE if term.level_name(feature) == OTHER else term.level_name(feature)
     return Reading(feature.column, np.array([j]), (level, "anything else"), np.array([[1.0], [0.0]]), np.zeros(0))
 
 
@@ -333,7 +341,8 @@ def column_entries(terms: Terms, term: ColumnTerm, share: float) -> list[Entry]:
     for k, j in enumerate(order):
         knots, values = terms.curve_values(j)
         kept = sorted({place for height in values.T for place in choose_places(knots, height, 1e-9)})
-        function = _curves(terms, [j] if k or term.indicator is None else [j, term.indicator])
+        gaps = [] if k else [i for i in term.inputs.tolist() if i not in term.number_inputs]
+        function = _curves(terms, [j, *gaps])
         reading = number_reading(terms, j, knots[kept], share)
         entries.append(_entry(terms, None, reading, function, knots))
     return entries
