@@ -129,6 +129,7 @@ def _weights(title: str, places: list[str], row: dict[str, Any], means: dict[str
         raise AssertionError(f"{column} is missing, and the table has no missing values there")
     if part:
         cell = _part(part, datetime.fromisoformat(cell), places)
+    cell = f"code {cell}" if f"code {cell}" in places else cell
     if str(cell) in places:
         return [float(place == str(cell)) for place in places]
     numbers = [_position(place) for place in places]

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import creases
 from creases.cli import app
 from creases.errors import InputError
+from follow_card import PrintedCard
 from run_sheet import Book
 
 
@@ -163,3 +164,21 @@ def test_the_command_prints_the_largest_deviation(fitted, tmp_path):
     assert "--force" in again.output
     with pytest.raises(InputError, match=r"end in .sql, .py, .xlsx, .onnx"):
         model.export(tmp_path / "model.pmml")
+
+
+def test_special_codes_and_missing_values_are_exported_and_on_the_card(tmp_path):
+    rng = np.random.default_rng(0)
+    a = rng.uniform(0, 10, 300).round(2)
+    a[rng.random(300) < 0.2], a[:20] = -999, np.nan
+    b = rng.choice(["u", "v"], 300)
+    table = pd.DataFrame({"a": a, "b": b, "y": np.where(a < 0, 3, a) * (1 + (b == "u")) + rng.normal(size=300)}).fillna(
+        {"y": 5.0}
+    )
+    model = creases.fit_table(table, "y", codes={"a": [-999]})
+    for suffix in ("sql", "py", "onnx"):
+        assert model.export(tmp_path / f"model.{suffix}").deviation < 1e-9
+    card = model.card()
+    printed = PrintedCard(str(card))
+    rows = [{"a": None if np.isnan(x) else f"{x:g}", "b": level} for x, level in zip(a, b, strict=True)]
+    sums = np.array([[printed.sums(row)["points"]] for row in rows]) * card.worth
+    assert np.abs(sums - model.function.scores(model.encode(table).X)).max() <= card.reach

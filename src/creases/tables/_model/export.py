@@ -14,7 +14,7 @@ from creases._files import write_atomically
 from creases._text import plural
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.tables._encoding.encoding import ColumnEncoding, TableEncoding, number_encoding
+from creases.tables._encoding.encoding import ColumnEncoding, Feature, TableEncoding, number_encoding
 from creases.tables._model.dialects import write_python, write_sql
 from creases.tables._model.onnx_export import run_onnx, write_onnx
 from creases.tables._model.program import Dot, Interpolate, Program, label_numbers, make_program
@@ -125,7 +125,8 @@ def _encoding(model: RowModel) -> TableEncoding:
 
 def _indicator(encoding: TableEncoding, column: str) -> int | None:
     every = enumerate(encoding.features)
-    return next((j for j, feature in every if feature.column == column and feature.kind == "missing"), None)
+    own = (j for j, feature in every if feature.column == column and feature.kind == "missing" and not feature.level)
+    return next(own, None)
 
 
 def decode_cells(model: RowModel, X: Floats) -> list[dict[str, Any]]:
@@ -135,8 +136,19 @@ def decode_cells(model: RowModel, X: Floats) -> list[dict[str, Any]]:
     for column in encoding.inputs:
         inputs = [j for j, feature in enumerate(encoding.features) if feature.column == column.name]
         gone = _indicator(encoding, column.name)
-        columns[column.name] = [_decode(column, x[inputs], gone is not None and bool(x[gone])) for x in X]
+        codes = {j: float(encoding.features[j].level) for j in inputs if _is_code(encoding.features[j])}
+        columns[column.name] = [
+            next((code for j, code in codes.items() if x[j]), None)
+            if any(x[j] for j in codes)
+            else _decode(column, x[inputs], gone is not None and bool(x[gone]))
+            for x in X
+        ]
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _is_code(feature: Feature) -> bool:
+    """Return whether an input is 1 where a number is a code."""
+    return feature.kind == "missing" and bool(feature.level)
 
 
 def _decode(column: ColumnEncoding, x: Floats, is_missing: bool) -> Any:

@@ -36,16 +36,14 @@ class HeldRows:
     predictions: Floats  #: (n, k) values, or the probability of each class
     truth: Floats  #: (n,) values, or numbers of classes
     weight: Floats  #: (n,)
-    groups: Mapping[
-        str, Ints
-    ]  #: by column of categories or yes/no: the number of each row's value (n,); -1 for unknown
+    groups: Mapping[str, Ints]  #: by column of categories or yes/no: the number of a row's value (n,); -1 if unknown
 
     def save(self, path: Path) -> None:
         """Write the rows."""
-        groups = {f"group {name}": codes for name, codes in self.groups.items()}
+        plain: dict[str, Any] = {"predictions": self.predictions, "truth": self.truth, "weight": self.weight}
+        plain |= {f"group {name}": codes for name, codes in self.groups.items()}
         with write_atomically(path) as temporary, temporary.open("wb") as file:
-            plain: dict[str, Any] = {"predictions": self.predictions, "truth": self.truth, "weight": self.weight}
-            np.savez_compressed(file, **plain, **groups)
+            np.savez_compressed(file, **plain)
 
     @classmethod
     def load(cls, path: Path) -> HeldRows:

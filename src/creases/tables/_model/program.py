@@ -356,16 +356,16 @@ def _decide(model: RowModel, scores: tuple[str, ...]) -> list[dict[str, Any]]:
         small = Operation("/", Name("power"), Operation("+", 1, Name("power")))
         large = Operation("/", 1, Operation("+", 1, Name("power")))
         first, second = (f"probability {name}" for name in model.classes)
-        chances = {
+        binary: dict[str, Any] = {
             first: If(Operation("<", score, 0), large, small),
             second: If(Operation("<", score, 0), small, large),
         }
         above = Operation("<", float(log_odds(model.threshold)) if model.threshold != 0.5 else 0.0, score)
-        return [power, chances, {"decision": If(above, Word(words[1]), Word(words[0]))}]
+        return [power, binary, {"decision": If(above, Word(words[1]), Word(words[0]))}]
     largest: Any = Name(scores[0])
-    for score in scores[1:]:
-        largest = Operation("max", largest, Name(score))
-    powers = {f"power{k}": Exp(Operation("-", Name(score), Name("largest"))) for k, score in enumerate(scores)}
+    for name in scores[1:]:
+        largest = Operation("max", largest, Name(name))
+    powers = {f"power{k}": Exp(Operation("-", Name(name), Name("largest"))) for k, name in enumerate(scores)}
     total = {"total": _add(*(Name(name) for name in powers))}
     chances = {
         f"probability {name}": Operation("/", Name(f"power{k}"), Name("total")) for k, name in enumerate(model.classes)

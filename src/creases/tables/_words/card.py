@@ -61,7 +61,6 @@ class PointsCard:
     n_rows: int  #: rows that it was compared on; 0 if the model has none
     changed: int  #: of these, rows that are not clearly decided as by the model
     farthest: float  #: largest difference of a sum on these rows
-    is_integer: bool
     terms: Terms
 
     # -- what following it gives ---------------------------------------------------------------------------------------
@@ -87,8 +86,7 @@ class PointsCard:
         """Return the card as lines of text; nothing is left out."""
         lines = self._opening()
         for entry in self.entries:
-            write = self._bends_lines if isinstance(entry, Bends) else self._entry_lines
-            lines += ["", *write(entry)]
+            lines += ["", *(self._bends_lines(entry) if isinstance(entry, Bends) else self._entry_lines(entry))]
         return [*lines, "", *self._notes()]
 
     def __str__(self) -> str:
@@ -319,7 +317,7 @@ def _make(terms: Terms, sizes: Floats, X: Floats | None, more: int, integer: boo
     titles = {reading.title for entry in kept for reading in _readings(entry)}
     unused = tuple(term.column.name for term in terms.columns if not any(_is_of(t, term.column.name) for t in titles))
     parts = [entry.deviation(len(terms.encoding.features), worth) for entry in rounded]
-    bound = sum(low for low, _ in parts), sum(high for _, high in parts)
+    low, high = (np.sum([part[k] for part in parts], axis=0) for k in range(2))
     threshold = POINTS * float(np.log(terms.threshold) - np.log1p(-terms.threshold)) if terms.is_binary else 0.0
     threshold = round(threshold, decimals)
     n, changed, farthest = 0, 0, 0.0
@@ -327,9 +325,10 @@ def _make(terms: Terms, sizes: Floats, X: Floats | None, more: int, integer: boo
         sums = np.asarray(worth * sum(entry(X) for entry in kept))
         truth = terms.scores(X)
         n, farthest = len(X), float(np.abs(sums - truth).max(initial=0.0))
+        assert farthest <= max(-low.min(), high.max()) + 1e-9 * (1 + np.abs(truth).max()), "entries sum to the model"
         changed = int((~_agree(terms, sums, truth, threshold)).sum()) if terms.classes is not None else 0
     return PointsCard(
-        kept, unused, decimals, scale_decimals, worth, threshold, bound, n, changed, farthest, integer, terms
+        kept, unused, decimals, scale_decimals, worth, threshold, (low, high), n, changed, farthest, terms
     )
 
 

@@ -87,7 +87,7 @@ class Entry:
     def __call__(self, X: Floats) -> Floats:
         """Return what a reader adds (n, m) for encoded rows X (n, d)."""
         rows = np.ones((len(X), 1)) if self.row is None else self.row.weights(X)
-        return np.einsum("nr,nk,mrk->nm", rows, self.column.weights(X), self.points)
+        return np.asarray(np.einsum("nr,nk,mrk->nm", rows, self.column.weights(X), self.points))
 
     def deviation(self, d: int, worth: float) -> tuple[Floats, Floats]:
         """Return the least and largest difference (m,) from the model over all inputs; points are worth so much."""
@@ -264,13 +264,20 @@ def number_reading(terms: Terms, j: int, knots: Floats, share: float) -> Reading
     places = _Places.from_knots(terms, feature, knots, share)
     kept = np.append(True, np.diff(places.positions) > 0)  # two dates of one second are one
     texts = [text for text, keep in zip(places.texts, kept, strict=True) if keep]
-    inputs = [j] if term.indicator is None else [j, term.indicator]
+    inputs, gaps = [j, *term.codes], [f"code {text}" for text in term.codes.values()]
+    if term.indicator is not None:
+        inputs.append(term.indicator)
     cells = np.zeros((len(texts), len(inputs)))
     cells[:, 0] = places.cells[kept]
+    mean = term.column.means[term.number_inputs.index(j)]
+    special = np.concatenate([np.full((len(inputs), 1), mean), np.eye(len(inputs))[:, 1:]], axis=1)[
+        1:
+    ]  # 1 in one of the gaps
     if term.column.n_missing:
-        mean = term.column.means[[k for k, _ in term.numbers].index(j)]
-        cells = np.concatenate([cells, [[mean, 1.0][: len(inputs)]]])
-        texts = [*texts, MISSING]
+        gaps.append(MISSING)
+        if term.indicator is None:
+            special = np.concatenate([special, [[mean] + [0.0] * (len(inputs) - 1)]])
+    texts, cells = [*texts, *gaps], np.concatenate([cells, special])
     title, positions = _title(feature), places.positions[kept]
     return Reading(title, np.array(inputs), tuple(texts), cells, positions, places.is_whole)
 
@@ -301,8 +308,9 @@ def _input_reading(terms: Terms, j: int, knots: Floats, share: float) -> Reading
         return number_reading(terms, j, knots, share)
     if feature.kind == "yes/no":
         return level_reading(terms, term)
-    level = term.level_name(feature) if feature.kind == "category" else MISSING
-    level = RARE if level == OTHER else level
+    level = f"code {feature.level}" if feature.level else MISSING
+    if feature.kind == "category":
+        level = RARE if term.level_name(feature) == OTHER else term.level_name(feature)
     return Reading(feature.column, np.array([j]), (level, "anything else"), np.array([[1.0], [0.0]]), np.zeros(0))
 
 
@@ -333,7 +341,8 @@ def column_entries(terms: Terms, term: ColumnTerm, share: float) -> list[Entry]:
     for k, j in enumerate(order):
         knots, values = terms.curve_values(j)
         kept = sorted({place for height in values.T for place in choose_places(knots, height, 1e-9)})
-        function = _curves(terms, [j] if k or term.indicator is None else [j, term.indicator])
+        gaps = [] if k else [i for i in term.inputs.tolist() if i not in term.number_inputs]
+        function = _curves(terms, [j, *gaps])
         reading = number_reading(terms, j, knots[kept], share)
         entries.append(_entry(terms, None, reading, function, knots))
     return entries
@@ -399,7 +408,7 @@ def plane_entry(terms: Terms, plane: Plane, share: float) -> Entry | Bends:
 
 
 def _group_reading(terms: Terms, inputs: list[int]) -> Reading:
-    """Return the reading of one side of a plane that is no number."""
+    """Return the reading of one side of a plane that is not a number."""
     feature = terms.encoding.features[inputs[0]]
     term = _term_of(terms, feature)
     if feature.kind == "missing" or (term.column.is_category and len(inputs) < len(term.inputs)):
@@ -444,6 +453,10 @@ def units_entry(terms: Terms, units: Units, share: float) -> Bends:
     return _bends(terms, scales, units, units.weights[:, read], units.biases, units.outputs, share)
 
 
+def _scale(j: int, transform: PiecewiseLinear) -> Function:
+    return lambda X: transform(X[:, j])
+
+
 def _margins(terms: Terms, constant: Floats, margins: Mapping[int, PiecewiseLinear]) -> Function:
     """Return the sum of a constant (m,) and of functions of single inputs."""
     return lambda X: terms.to_points(add_margins(np.tile(constant, (len(X), 1)), margins, X))
@@ -459,14 +472,16 @@ def _bends(
     share: float,
 ) -> Bends:
     """Return ``relu(scales @ factors.T + biases) @ outputs`` with what is taken out of it, by margins of inputs."""
-    readings, every, scales, margins = [], [], [], []
+    readings, every = [], []
+    scales: list[Function] = []
+    margins: list[Function] = []
     left = dict(part.margins)
     for k, (j, transform) in enumerate(transforms):
         own = left[j].knots if j in left else transform.knots
         both = np.unique(np.concatenate([transform.knots, own]))
         readings.append(_input_reading(terms, j, both, share))
         every.append(both)
-        scales.append(lambda X, j=j, transform=transform: transform(X[:, j]))
+        scales.append(_scale(j, transform))
         taken = {i: left.pop(i) for i in readings[-1].inputs.tolist() if i in left}  # also of a missing value
         margins.append(_margins(terms, part.constant if k == 0 else 0 * part.constant, taken))
     assert not left, "what is taken out belongs to the columns that are read"
