@@ -23,7 +23,7 @@ from creases.tables import PairGraph
 CELLS = (14, 7)
 
 #: Pixels of a letter, of a line of text and of a whole picture's width.
-LETTER, LINE, WIDTH = 6.4, 17, 340
+LETTER, LINE, WIDTH = 7.2, 17, 350
 
 #: Pixels of a map, its samples along each side, and rows drawn on it.
 MAP, SAMPLES, ROWS = (226, 180), (150, 120), 400
