@@ -87,15 +87,16 @@ def merge_mirrors(stages: Sequence[Stage]) -> list[Stage]:
         if (stage.leak != 0).any():
             continue
         kept, mirrors = _mirror_pairs(stage)
-        W, V = csr_array(stage.W), csr_array(after.W)
+        W: Any = csr_array(stage.W)
+        V: Any = csr_array(after.W)
         out, short = V[:, mirrors], W[kept]
         if not len(kept) or not all(map(_is_short, (V.data, short.data, stage.b[kept]))):
             continue
-        V = V.tolil()
-        V[:, kept] = V[:, kept] + out
-        V[:, mirrors] = 0
-        V = V.tocsr()
-        bent = np.flatnonzero(np.abs(V).sum(axis=0) > 0)
+        target = np.arange(len(stage.b))
+        target[mirrors] = kept
+        V = V @ csr_array((np.ones(len(target)), (np.arange(len(target)), target)), (len(target),) * 2)  # adds columns
+        V.eliminate_zeros()
+        bent = np.unique(V.indices)
         n = W.shape[1]
         rows = csr_array(vstack([W[bent], eye_array(n)]))
         b, leak = np.append(stage.b[bent], np.zeros(n)), np.append(np.zeros(len(bent)), np.ones(n))

@@ -60,7 +60,7 @@ class _Part(NamedTuple):
     terms: int  #: the most entries of a row
 
     @classmethod
-    def of(cls, W: Floats) -> _Part:
+    def of(cls, W: Any) -> _Part:
         sparse = csr_array(W)
         up, down = sparse.maximum(0).tocsr(), sparse.minimum(0).tocsr()
         return cls(up, down, int(np.diff(sparse.indptr).max(initial=0)))

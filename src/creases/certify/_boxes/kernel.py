@@ -240,7 +240,7 @@ def _steepness(net: Stages, work: Work, row: Floats, of_inputs: Floats, most: Fl
 @jit_internal
 def _row_value(rows: Rows, r: int, x: Floats, y: Floats) -> float:
     """Return a row at a point with outputs y."""
-    total = rows.e[r]
+    total: float = rows.e[r]
     for i in range(rows.C.shape[1]):
         total += rows.C[r, i] * y[i]
     for j in range(rows.D.shape[1]):

@@ -193,7 +193,7 @@ class Search:
         """
         done: list[Node] = []
         for _ in range(rounds):
-            again = []
+            again: list[Node] = []
             for node in nodes:
                 is_open = node.bound < self.cutoff and bool(node.split[0]) and node.toward is not None
                 (again if is_open and node.bound >= far * self.reach else done).append(node)
@@ -461,7 +461,7 @@ class Search:
             more -= (change * high[units] ** 2) @ minus[:, self.net.n_in :]
             later[: len(more)] += more
             weights[: len(more)] += more
-        return later * gap
+        return np.asarray(later * gap)
 
     def _pre_activations(self, u: Floats) -> Floats:
         v, z = u, [np.zeros((len(u), 0))]
