@@ -79,7 +79,7 @@ def drag(one: Visit, handle, right: float, down: float) -> None:
 def scores(one: Visit) -> list[list[float]]:
     """Before and after, of each part of the rows."""
     rows = one.page.locator(".effect tbody tr").all()
-    return [[float(cell.inner_text()) for cell in row.locator(".number-cell").all()] for row in rows]
+    return [[float(cell.text_content()) for cell in row.locator(".number-cell").all()] for row in rows]
 
 
 def test_dragging_a_knot_changes_the_scores_and_undo_returns(wide):
