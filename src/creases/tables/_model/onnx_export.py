@@ -126,8 +126,8 @@ def _encode_numbers(graph: _Graph, column: ColumnEncoding, missing: str) -> list
     gap = graph.add("IsNaN", [raw])
     codes = [graph.add("Equal", [raw, graph.constant(np.array(code))]) for code in column.kind.codes]
     is_filled = gap
-    for code in codes:
-        is_filled = graph.add("Or", [is_filled, code])
+    for is_code in codes:
+        is_filled = graph.add("Or", [is_filled, is_code])
     filled = graph.add("Where", [is_filled, graph.constant(np.array(column.means[0])), raw])
     flags = [gap, *codes] if is_indicated else codes
     return [filled, *(graph.add("Cast", [flag], to=double) for flag in flags)]
