@@ -142,16 +142,13 @@ def test_onnxruntime_gets_the_same_numbers_from_the_columns(
 
 
 def onnx_rows(model: TableModel, frame: pd.DataFrame) -> dict[str, Any]:
-    """Return rows as the ONNX file takes them: numbers, texts, and the parts of dates."""
+    """Return rows as the ONNX file takes them: numbers, and texts, also of dates."""
     assert model.encoding is not None
-    X = model.encode(frame).X
     rows: dict[str, Any] = {}
     for column in model.encoding.inputs:
-        if column.kind.date is not None:
-            names = column.kind.date.names(column.name)
-            rows |= {name: X[:, [model.features.index(name)]] for name in names}
-        elif column.is_category or column.kind.words is not None:
-            rows[column.name] = frame[[column.name]].fillna("").to_numpy(object)
+        if column.is_category or column.kind.words is not None or column.kind.date is not None:
+            cells = ["" if pd.isna(cell) else str(cell) for cell in frame[column.name]]
+            rows[column.name] = np.array(cells, object)[:, None]
         else:
             rows[column.name] = frame[[column.name]].to_numpy(np.float64)
     return rows

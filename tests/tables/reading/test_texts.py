@@ -274,15 +274,16 @@ def test_a_category_is_no_better_than_words_in_order(frame):
     assert errors[0] <= 1.01 * errors[1]
 
 
-def test_onnxruntime_takes_words_in_order_as_text_and_times_as_hours(model, frame, tmp_path):
+def test_onnxruntime_takes_words_intervals_and_months_as_text_and_times_as_hours(model, frame, tmp_path):
     runtime = pytest.importorskip("onnxruntime")
     session = runtime.InferenceSession(str(model.export(tmp_path / "model.onnx").path))
     X = model.encoding.transform(frame).X
     by_name = dict(zip(model.features, X.T, strict=True))
     rows = {
-        entry.name: frame["risk"].to_numpy(object)[:, None] if entry.name == "risk" else by_name[entry.name][:, None]
+        entry.name: (frame[entry.name].to_numpy(object) if "string" in entry.type else by_name[entry.name])[:, None]
         for entry in session.get_inputs()
     }
+    assert {entry.name for entry in session.get_inputs() if "string" in entry.type} == {"risk", "age", "month"}
     np.testing.assert_allclose(session.run(None, rows)[0].reshape(-1), model.predict(frame), rtol=1e-9)
 
 
