@@ -111,7 +111,7 @@ def _name_of(k: int, model: Baseline) -> str:
 def _score_table(data: TableSplit, models: Sequence[Baseline]) -> Section:
     """Return a row for each model: its score on each part of the rows, and further measures on the test rows."""
     shown = [k for k, rows in enumerate(data.parts) if len(rows)]
-    more = ("balanced", "F1", "ROC AUC", "log loss") if data.problem.classes is not None else ("RMSE", "MAE")
+    more = ("balanced", "F1", "ROC AUC", "log loss") if data.problem.classes is not None else ("test RMSE", "test MAE")
     rows = []
     for k, model in enumerate(models):
         scores, part = (model.train, model.validation, model.test), model.metrics
