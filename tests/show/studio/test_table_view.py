@@ -279,15 +279,3 @@ def test_a_folder_of_fit_is_opened_first(tmp_path):
     refused = CliRunner().invoke(app, ["studio", str(tmp_path)])
     assert refused.exit_code != 0
     assert "holds no fit and no growth run" in " ".join(refused.output.split())
-
-
-@pytest.mark.slow
-def test_a_model_fitted_to_all_rows_has_no_rows_that_judge_changes(tmp_path):
-    from creases.show.studio._limits import Limits
-    from creases.show.studio._table_view import TableView
-
-    LOANS.to_csv(tmp_path / "loans.csv", index=False)
-    words = ["fit", str(tmp_path / "loans.csv"), "--target", "paid", "--refit", "--out", str(tmp_path / "run")]
-    assert CliRunner().invoke(app, words).exit_code == 0
-    view = TableView.from_folder(str(tmp_path / "run"), Limits(), lambda: None)
-    assert [score["part"] for score in view.table_json()["effect"]["scores"]] == ["train"]
