@@ -178,7 +178,9 @@ def choose_loop(config: GrowthConfig, model: nn.Module, samples: Samples, loss: 
 
 def _option_obstacle(config: GrowthConfig) -> str:
     for name in SIZED_OPTIONS:
-        if getattr(config, name, None) != getattr(GrowthConfig, name, None):
+        value, default = getattr(config, name, None), getattr(GrowthConfig, name, None)
+        is_default = value is default or (isinstance(value, type(default)) and value == default)  # arrays have no truth
+        if not is_default:
             return f"{name} is an option of sized growth"
     return ""
 

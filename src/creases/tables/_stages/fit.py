@@ -94,7 +94,8 @@ def _center_levels(curves: dict[str, Curve], inputs: Inputs) -> dict[str, Curve]
 
 def _functions(basis: CurveBasis, weights: Floats, inputs: Inputs) -> tuple[list[PiecewiseLinear], Floats]:
     """Return a sum (p, m) of a basis' functions as functions of each input that start at 0, and their constant (m,)."""
-    functions, constant, steps = [], np.zeros(weights.shape[1]), {}
+    functions, constant = [], np.zeros(weights.shape[1])
+    steps: dict[int, Floats] = {}
     for j in range(len(basis.knots)):
         knots = basis.all_knots(j)
         values = basis.functions_of(j, knots) @ weights[basis.feature == j]

@@ -147,7 +147,8 @@ class PairHinges:
         """Return the hinges of two variables on rows X (n, d) with copies (n,); two numbers may have finer ones."""
         if second.kind == "number" and first.kind != "number":
             first, second = second, first
-        knots, folds = {}, {}
+        knots: dict[int, Floats] = {}
+        folds: dict[int, tuple[int, float]] = {}
         for variable in (first, second):
             for j in variable.features.tolist():
                 if variable.circle is None:

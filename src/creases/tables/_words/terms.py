@@ -108,7 +108,7 @@ class ColumnTerm:
     def is_number(self, X: Floats) -> Bools:
         """Return in which encoded rows X (n, d) the number or date is neither missing nor a code."""
         gaps = [*self.codes, *([] if self.indicator is None else [self.indicator])]
-        return ~(X[:, gaps] > 0.5).any(axis=1)
+        return np.asarray(~(X[:, gaps] > 0.5).any(axis=1))
 
     def level_name(self, feature: Feature) -> str:
         """Return the value of a category that an input stands for: ``Ulm``, ``missing``, ``other values``."""
@@ -226,7 +226,7 @@ class Terms:
 
     @property
     def unseen(self) -> float:
-        """What a column must change at least to be told."""
+        """What a column must change at least to be mentioned."""
         return 0.0 if self.classes is None else UNSEEN
 
     @cached_property
