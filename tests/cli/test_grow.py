@@ -342,7 +342,7 @@ def test_a_rare_class_is_warned_of_and_found_with_weights_and_a_threshold(run, t
     (tmp_path / "rare.csv").write_text("\n".join(["a,b,churn", *rows]) + "\n")
     plain = run("grow", "rare.csv", "--out", "plain", "--budget", 2)
     assert plain.exit_code == 0, plain.output
-    assert max(map(len, plain.stdout.split("On the ")[1].splitlines()[:12])) <= 80
+    assert max(map(len, plain.stdout.split("Is it good?")[1].splitlines()[:12])) <= 80
     said = " ".join(plain.stdout.split())
     assert "Warning: The majority class (no) alone has accuracy" in said
     assert "Try --class-weight balanced or --threshold f1" in said
