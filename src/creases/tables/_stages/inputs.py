@@ -75,7 +75,7 @@ class Inputs:
         Nor circles: a unit, straight along each input, would tear them open.
         """
         is_open = np.array([circle is None for circle in self.circles])
-        return np.array([not shape for shape in self.shapes]) & is_open & self.may_pair
+        return np.asarray(np.array([not shape for shape in self.shapes]) & is_open & self.may_pair)
 
     @property
     def may_pair(self) -> Bools:
