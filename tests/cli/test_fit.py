@@ -47,7 +47,15 @@ def test_the_scores_come_first_then_the_model_then_the_stages(run, trees, tmp_pa
     reason = "different in every row; held-out rows are not better predicted with it"
     assert f"'tree id' (ID: {reason})" in " ".join(result.stderr.split())
     files = {path.name for path in (tmp_path / "o").iterdir()} - {"model.onnx"}
-    assert files == {"run.json", "model.json", "encoding.json", "baselines.npz", "metrics.json", "report.txt"}
+    assert files == {
+        "run.json",
+        "model.json",
+        "encoding.json",
+        "baselines.npz",
+        "held.npz",
+        "metrics.json",
+        "report.txt",
+    }
     model = creases.load("o")
     assert (model.curves["age"].slopes >= 0).all()
     same = creases.fit_table(trees, "height", shapes={"age": "rising"})
