@@ -103,7 +103,7 @@ def _functions(basis: CurveBasis, weights: Floats, inputs: Inputs) -> tuple[list
         functions.append(PiecewiseLinear(knots, values - values[0], not inputs.is_numeric[j]))
         fill = basis.functions_of(j, inputs.fills[j : j + 1])[0] @ weights[basis.feature == j]
         for gap in basis.gaps[j].tolist():  # where an input is missing its functions are 0
-            steps[gap] = steps.get(gap, 0.0) + fill
+            steps[gap] = steps.get(gap, np.zeros_like(fill)) + fill
     for gap, step in steps.items():
         values = functions[gap].values - np.array([[0.0], [1.0]]) * step
         functions[gap] = replace(functions[gap], values=values)
