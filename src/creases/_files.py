@@ -16,16 +16,16 @@ from itertools import count
 from math import prod
 from pathlib import Path
 from tokenize import TokenError
-from typing import IO, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile
-
-import numpy as np
-from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
-from numpy.lib.npyio import NpzFile
-from numpy.typing import NDArray
 
 from creases._memory import free_memory
 from creases.errors import FileError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.lib.npyio import NpzFile
+    from numpy.typing import NDArray
 
 try:
     import fcntl
@@ -211,6 +211,9 @@ _LARGE, _RATIO = 2**28, 100
 @contextmanager
 def open_npz(path: str | Path) -> Iterator[NpzFile]:
     """Yield the arrays of an .npz file; a damaged file raises OSError or ValueError, also when an array is read."""
+    import numpy as np  # the help of commands needs none
+    from numpy.lib.npyio import NpzFile
+
     with open_regular(path) as file:  # numpy does not close a file that it cannot read
         try:
             with np.load(file, allow_pickle=False) as arrays:
@@ -243,6 +246,8 @@ def _check_sizes(arrays: NpzFile, size: int) -> None:
 
 def _read_header(file: IO[bytes], name: str, size: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Return the shape and the dtype of an array; refuse one that claims more entries than its file holds."""
+    from numpy.lib.format import read_array_header_1_0, read_array_header_2_0, read_magic
+
     read_header = {(1, 0): read_array_header_1_0, (2, 0): read_array_header_2_0}.get(read_magic(file))
     if read_header is None:
         raise ValueError(f"{name} is in a format of numpy that is not known")
@@ -263,6 +268,8 @@ def read_npy_header(path: str | Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 def load_npy(path: str | Path) -> NDArray[Any]:
     """Return the array of an .npy file; a damaged file raises OSError or ValueError, before memory is taken."""
+    import numpy as np
+
     read_npy_header(path)
     array: NDArray[Any] = np.load(path, allow_pickle=False)
     return array

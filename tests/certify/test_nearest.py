@@ -160,8 +160,8 @@ def test_bounds_that_take_longer_than_the_budget_are_left_out(monkeypatch: pytes
     def run_out(*_: Any) -> None:
         raise OutOfTimeError
 
-    net = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, -1.0]], [0.5])])
+    net = creases.read([(np.eye(5), np.zeros(5)), ([[1.0, -1.0, 0.5, 0.0, 0.0]], [0.5])])
     monkeypatch.setattr("creases.certify._nearest.search.bound_units", run_out)
-    found = nearest(net, [1.0, 0.0], budget=0.3)
+    found = nearest(net, [1.0, 0.0, 0.0, 0.0, 0.0], budget=0.3)
     assert (found.proved, found.lower_bound) == (False, 0.0)
     assert found.distance > 0  # what was found without bounds is kept

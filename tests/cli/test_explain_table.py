@@ -44,7 +44,7 @@ def test_a_model_without_a_row_is_a_card(homes):
     assert result.exit_code == 0, result.output
     assert "10 points double the odds" in result.output
     data = json.loads(CliRunner().invoke(app, ["explain", str(homes), "--json"]).output)
-    assert {entry["name"] for entry in data["entries"]} >= {"size", "garden"}
+    assert {entry["name"] for entry in data["entries"]} >= {"size (m2)", "garden"}
 
 
 def test_changes_lead_to_the_class_that_is_asked_for(homes):

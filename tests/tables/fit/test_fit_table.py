@@ -45,13 +45,13 @@ def test_the_network_is_that_of_the_file_with_the_same_rows(table, result, tmp_p
 def test_predictions_are_the_networks_by_name(table, result):
     X = result.encode(table).X
     assert X.shape == (80, result.network.n_in)
-    expected = np.array(result.problem.classes)[result.network(X).argmax(axis=1)]
+    expected = np.array(result.classes)[result.network(X).argmax(axis=1)]
     assert (result.predict(table) == expected).all()
     assert set(result.predict(table)) <= {"up", "down"}
     shuffled = table.sample(frac=1.0, random_state=0)[["color", "kind", "y", "x"]]
     assert (result.predict(shuffled) == pd.Series(expected, table.index)[shuffled.index]).all()
     np.testing.assert_allclose(result.predict_proba(table).sum(axis=1), 1.0)
-    assert (np.array(result.problem.classes)[result.predict_proba(table).argmax(axis=1)] == expected).all()
+    assert (np.array(result.classes)[result.predict_proba(table).argmax(axis=1)] == expected).all()
 
 
 def test_numbers_are_predicted_as_values(table):

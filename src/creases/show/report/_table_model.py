@@ -315,7 +315,7 @@ def _lead(model: TableModel) -> str:
     if not _has_scores(model):
         return f"{about}."
     scores, name = model.scores, score_name(model.task)
-    if not np.isfinite(scores["test"].iloc[0]):
+    if "test" not in scores or not np.isfinite(scores["test"].iloc[0]):
         return f"{about}: {name} {format_score(scores['train'].iloc[0])} on all rows."
     others = ", ".join(f"{other} {format_score(score)}" for other, score in scores["test"].iloc[1:].items())
     return f"{about}: test {name} {format_score(scores['test'].iloc[0])} ({others})."

@@ -314,7 +314,7 @@ class TableModel(RowModel):
         >>> import creases
         >>> from creases import problems
         >>> model = creases.fit_table(problems.get("iris"))
-        >>> change = model.edit(flatten=["petal width (cm)"])
+        >>> change = model.edit(flatten=["petal width (cm)", "petal length (cm)"])
         >>> bool(change.model.curves["petal width (cm)"].values.any()), len(change.flips) > 0
         (False, True)
         """
