@@ -314,8 +314,8 @@ class TableModel(RowModel):
         >>> import creases
         >>> from creases import problems
         >>> model = creases.fit_table(problems.get("iris"))
-        >>> change = model.edit(flatten=["petal width (cm)", "petal length (cm)"])
-        >>> bool(change.model.curves["petal width (cm)"].values.any()), len(change.flips) > 0
+        >>> change = model.edit(flatten=["sepal width (cm)"])
+        >>> bool(change.model.curves["sepal width (cm)"].values.any()), len(change.flips) > 0
         (False, True)
         """
         return edit_model(self, rows, move=move or {}, remove=remove or {}, flatten=flatten, forbid=forbid)
