@@ -26,10 +26,15 @@ def test_relocation_closes_most_of_the_gap_to_the_optimal_fit():
 
 def test_distances_to_the_cubic_spline_fall_with_the_width():
     found = cubic_limit(widths=(100, 1000), seeds=3)
-    assert found[100][0] < 5e-3
-    assert found[1000][0] < 5e-5
-    assert found[1000][1].mean < found[100][1].mean
-    assert found[100][0] < found[100][1].mean
+    assert found[100][1] < 5e-3
+    assert found[1000][1] < 5e-5
+    assert found[1000][2].mean < found[100][2].mean
+    assert found[100][1] < found[100][2].mean
+
+
+def test_without_a_free_line_the_distance_to_the_cubic_spline_stays():
+    found = cubic_limit(widths=(100, 1000), seeds=1)
+    assert found[1000][0] > 5e-3
 
 
 @pytest.mark.slow

@@ -199,8 +199,6 @@ def _nearest_segments(
     segments: Floats, metric: Floats, points: Floats, starts: NDArray[np.int64]
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Return the distance (n,) of points (n, 2) to the boundary, and the segment (n,) it is to."""
-    from creases.certify._safety_map import nearest_segments  # numba is slow to import
-
     ends = (segments @ metric).reshape(-1, 4)
     return nearest_segments(np.ascontiguousarray(points @ metric), starts, np.ascontiguousarray(ends))
 

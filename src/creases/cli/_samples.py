@@ -43,7 +43,8 @@ def read_points(path: Path, target: str | None, n_in: int, outputs: int) -> Poin
     if problem.X.shape[1] != n_in:
         got = f"{problem.X.shape[1]} beside {problem.target!r}"
         raise InputError("data", f"have {n_in} input columns, as the network", got)
-    return Points(problem.X, None if problem.classes is None else match_outputs(problem, outputs).y)
+    problem = match_outputs(problem, outputs)
+    return Points(problem.X, None if problem.classes is None else problem.y)
 
 
 def _stack_columns(columns: Any, path: Path) -> Floats:

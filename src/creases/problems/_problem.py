@@ -15,6 +15,9 @@ from creases._typing import Floats, Task
 from creases._validation import check_arguments, check_count, check_finite, check_numbers
 from creases.errors import InputError
 
+#: Whole numbers that are at most so many different ones may be classes.
+MOST_CLASSES = 20
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Problem:
@@ -113,7 +116,8 @@ def match_outputs(problem: Problem, outputs: int) -> Problem:
 
     Classes that are named 0, 1, ... are those outputs, even if the problem does not have all of them. Others (names, or
     numbers beyond the outputs) are numbered in their order, as ``tables.read_table`` does. One output separates two
-    classes. A regression problem is returned unchanged.
+    classes. Of a network with several outputs whole numbers from 0 on are classes, too; any other regression problem is
+    returned unchanged.
 
     Examples
     --------
@@ -123,6 +127,11 @@ def match_outputs(problem: Problem, outputs: int) -> Problem:
     ([1, 3], ('0', '1', '2', '3'))
     """
     names, count = problem.classes, max(2, check_count(outputs, "outputs"))
+    if names is None and outputs > 1 and np.ndim(problem.y) == 1:
+        numbers, places = np.unique(problem.y, return_inverse=True)
+        if len(numbers) <= MOST_CLASSES and (numbers >= 0).all() and (numbers == np.round(numbers)).all():
+            names = tuple(str(int(number)) for number in numbers)
+            problem = replace(problem, y=places.astype(np.int64), classes=names)
     if names is None:
         return problem
     if len(names) > count:

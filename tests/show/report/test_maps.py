@@ -125,7 +125,7 @@ def test_what_cannot_be_mapped_is_refused(tmp_path, name, options, error, said):
     creases.plane(FOLD).save(tmp_path / "map.npz")
     FOLD.save(tmp_path / "fold.safetensors")
     np.savez(tmp_path / "three.npz", X=np.arange(12.0).reshape(4, 3), y=[0, 1, 0, 1])
-    np.savez(tmp_path / "many.npz", X=np.arange(12.0).reshape(6, 2), y=[0, 1, 2, 0, 1, 2])
+    np.savez(tmp_path / "many.npz", X=np.arange(12.0).reshape(6, 2), y=list("abcabc"))
     if "data" in options:
         options = {"data": tmp_path / options["data"]}
     with pytest.raises(error, match=said):

@@ -35,7 +35,7 @@ READING = {"target": "y", "task": None, "inputs": None, "drop": (), "kinds": Non
 
 def difference(one, two) -> float:
     """Return by how much the outputs of two models differ at most, on the rows of the first."""
-    X = one.problem.X
+    X = one.data.problem.X
     return float(np.abs(one.outputs(X) - two.outputs(X)).max())
 
 
@@ -51,7 +51,9 @@ def test_the_model_is_that_of_the_table_in_memory(tmp_path, classes):
     assert memory.n_rows["train"] > 7_000
     assert len(stream.data.train) == 4_200  # stages were chosen on a sample, coefficients fitted to all rows
     n_train = f"{memory.n_rows['train']:,}"
-    assert f"other models in the scores were fitted to a sample of 4,200 of the {n_train} rows" in stream.notes[-1]
+    assert f"other models in the scores were fitted to a sample of 4,200 of the {n_train} rows" in " ".join(
+        stream.facts["notes"]
+    )
     write_model_report(stream, tmp_path / "report.html", model_name="model", again="")
     assert f"a sample of 4,200 of the {n_train} rows" in str(report_pages.read(tmp_path / "report.html"))
     assert stream.encoding.to_dict() == memory.encoding.to_dict()

@@ -199,7 +199,7 @@ def _residuals(data: TableSplit, predictions: Floats) -> Section:
 def _calibration(metrics: ClassificationMetrics, classes: Sequence[str]) -> Section:
     """Return the calibration curve: of two classes that of the second, of more that of the predicted class."""
     means, frequencies, counts = (list(values) for values in zip(*metrics.reliability, strict=True))
-    is_binary = len(classes) == 2
+    is_binary, classes = len(classes) == 2, short_names(classes)
     what = f"rows of class {classes[1]}" if is_binary else "correct predictions"
     least = 0.0 if is_binary else 1 / len(classes)
     chart = {
