@@ -38,6 +38,7 @@ class Rows:
     copies: Floats  #: (n,) how many rows of the table each stands for
     family: Family
     numbers: Ints | None = None  #: (n,) in the table; None if they have none there
+    total: float | None = None  #: weight of all rows where these are a block of them
 
     @classmethod
     def from_unique(cls, rows: UniqueRows, among: Ints, targets: Targets) -> Rows:
@@ -102,7 +103,7 @@ class Rows:
         """
         assert isinstance(self.family, Classes)
         even = 1.0 / self.n_classes
-        share = self.n_classes / 2 / max(float(self.weight.sum()), 1.0)
+        share = self.n_classes / 2 / max(float(self.weight.sum()) if self.total is None else self.total, 1.0)
         return np.asarray(share * (even - self.family.targets(self.y)))
 
     def noise(self, scores: Floats) -> float:
