@@ -137,29 +137,6 @@ def test_a_bar_is_dragged_and_moved_by_keys(wide):
     assert float(grip.get_attribute("aria-valuenow")) < after
 
 
-def test_on_a_phone_the_effect_and_undo_stay_in_view_while_a_knot_is_dragged(visit, studio):
-    one = visit("390")
-    one.page.goto(studio.address)
-    one.page.locator(".cards .card").first.wait_for()
-    bar = one.page.get_by_role("region", name="Effect of the changes")
-    handle = card(one, "temperature").locator(".handle").nth(3)
-    handle.scroll_into_view_if_needed()
-    box = handle.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    one.page.mouse.move(x, y)
-    one.page.mouse.down()
-    one.page.mouse.move(x, y + 20)
-    assert re.search(r"temperature at [\d.]+: ", bar.inner_text())
-    one.page.mouse.up()
-    one.until("document.querySelectorAll('.changes li').length === 1")
-    assert re.search(r"Held-out R2? ?.*→", bar.inner_text().replace("²", "2"))
-    place = bar.bounding_box()
-    assert place["y"] + place["height"] <= 844
-    assert place["y"] > y
-    bar.get_by_role("button", name="Undo").click()
-    one.until("document.querySelectorAll('.changes li').length === 0")
-
-
 def test_the_keyboard_moves_and_removes_knots(wide):
     handles = card(wide, "temperature").locator(".handle")
     count = handles.count()
@@ -210,3 +187,27 @@ def test_all_of_it_has_a_name_and_contrast_and_fits(visit, studio, size, scheme)
     assert one.page.evaluate(UNNAMED) == []
     assert one.page.evaluate(PALE) == []
     assert one.overflows() <= 0
+
+
+# After all that share one page: a page that opens takes the session over.
+def test_on_a_phone_the_effect_and_undo_stay_in_view_while_a_knot_is_dragged(visit, studio):
+    one = visit("390")
+    one.page.goto(studio.address)
+    one.page.locator(".cards .card").first.wait_for()
+    bar = one.page.get_by_role("region", name="Effect of the changes")
+    handle = card(one, "temperature").locator(".handle").nth(3)
+    handle.scroll_into_view_if_needed()
+    box = handle.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    one.page.mouse.move(x, y)
+    one.page.mouse.down()
+    one.page.mouse.move(x, y + 20)
+    assert re.search(r"temperature at [\d.]+: ", bar.inner_text())
+    one.page.mouse.up()
+    one.until("document.querySelectorAll('.changes li').length === 1")
+    assert re.search(r"Held-out R2? ?.*→", bar.inner_text().replace("²", "2"))
+    place = bar.bounding_box()
+    assert place["y"] + place["height"] <= 844
+    assert place["y"] > y
+    bar.get_by_role("button", name="Undo").click()
+    one.until("document.querySelectorAll('.changes li').length === 0")
