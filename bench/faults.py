@@ -25,6 +25,7 @@ import sys
 import tempfile
 import time
 import traceback
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,9 @@ from record import note, note_table
 
 #: Seconds after which a command that waits is called hung.
 PATIENCE = 120
+
+#: Seconds after which a command that serves has read what it serves.
+SERVING = 20
 
 #: Bytes of a file on the full disk.
 ROOM = 100
@@ -63,6 +67,8 @@ class Command:
     output: str = ""  #: its name; "" if it writes none
     is_folder: bool = False
     again: tuple[str, ...] = ()  #: options that let it run again over what is there
+    serves: bool = False  #: whether it runs until it is stopped
+    starts_processes: bool = False  #: which a fork of a process with threads cannot: it has a Python of its own
 
 
 COMMANDS = {
@@ -77,6 +83,8 @@ COMMANDS = {
     "predict": Command(
         ("predict", "fitted", "table.csv", "--force", "--out", "OUT"), ("table.csv", "fitted/model.json"), "rows.csv"
     ),
+    "export to .sql": Command(("export", "fitted", "OUT", "--force"), ("fitted/model.json",), "model.sql"),
+    "export to .xlsx": Command(("export", "fitted", "OUT", "--force"), ("fitted/encoding.json",), "model.xlsx"),
     "map": Command(("map", "net.safetensors", "--box", "-1,1,-1,1", "--out", "OUT"), ("net.safetensors",), "map.png"),
     "map to .npz": Command(("map", "net.onnx", "--box", "-1,1,-1,1", "--out", "OUT"), ("net.onnx",), "map.npz"),
     "explain": Command(("explain", "net.safetensors", "0.2,-0.4"), ("net.safetensors",)),
@@ -105,7 +113,14 @@ COMMANDS = {
     "animate": Command(
         ("animate", "grown", "--frames", "2", "--dpi", "40", "--out", "OUT"), ("grown/history.json",), "growth.gif"
     ),
+    "studio": Command(
+        ("studio", "fitted", "--no-browser", "--port", "0"), ("fitted/model.json", "fitted/encoding.json"), serves=True
+    ),
+    "demo": Command(("demo", "--out", "OUT"), (), "demo", True),
+    "reproduce": Command(("reproduce", "xng/slide-31", "--out", "OUT"), (), "claims", True, starts_processes=True),
 }
+
+COMMANDS_OF_THEIR_OWN = {command.arguments[0] for command in COMMANDS.values() if command.starts_processes}
 
 FAULTS = ("killed", "full disk", "read-only", "pipe to read", "pipe to write", "link to itself", "links")
 
@@ -186,8 +201,11 @@ def run(arguments: tuple[str, ...]) -> None:
 
 def warm_up(command: Command) -> float:
     """Run a command as it is; return its seconds in a second run."""
-    run(fill(command, command.output))
-    remove(Path(command.output or "nothing"))
+    if command.serves:
+        return 0.0
+    if not command.starts_processes:
+        run(fill(command, command.output))
+        remove(Path(command.output or "nothing"))
     start = time.perf_counter()
     outcome = fork(fill(command, command.output))
     assert outcome.code == 0, outcome
@@ -222,6 +240,8 @@ def _become(arguments: tuple[str, ...], prepare: Callable[[], None], errors: int
         os.dup2(errors, 2)
         sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
         prepare()
+        if COMMANDS_OF_THEIR_OWN & {arguments[0]}:
+            os.execv(sys.executable, [sys.executable, "-m", "creases", *arguments])
         app(list(arguments), standalone_mode=True)
         code = 0
     except SystemExit as end:
@@ -315,6 +335,8 @@ def loop_input(command: Command, seconds: float) -> str:
 
 
 def _spoil_inputs(command: Command, spoil: Callable[[Path, Path], None]) -> str:
+    if not command.inputs:
+        return ""
     for name in command.inputs:
         path, real = Path(name), Path(f"{name}.real")
         path.rename(real)
@@ -353,15 +375,17 @@ def link_all(command: Command, seconds: float) -> str:
         target.write_bytes(OLD)
     if command.output:
         path.symlink_to(target)
-    outcome = fork(fill(command, command.output))
+    outcome = fork(fill(command, command.output), kill_after=SERVING if command.serves else PATIENCE)
     is_link, whole = path.is_symlink(), not command.output or command.is_folder or is_whole(path)
     for each in (path, target):
         remove(each)
     for link, real in reals:
         link.unlink()
         real.rename(link)
-    if outcome.code != 0 or not whole:
+    if outcome.code != (None if command.serves else 0) or not whole:
         return f"WRONG: {outcome}"
+    if not command.inputs:
+        return f"the output is {'behind the link' if is_link else 'in its place'}"
     return "read" if not command.output else f"read; the output is {'behind the link' if is_link else 'in its place'}"
 
 
@@ -391,6 +415,11 @@ def is_whole(path: Path) -> bool:
                 return path.read_text().rstrip().endswith("</html>")
             case ".safetensors":
                 creases.read(path)
+            case ".sql":
+                return path.read_text().endswith(") AS s\n")
+            case ".xlsx":
+                with zipfile.ZipFile(path) as book:
+                    return book.testzip() is None
     except Exception:
         return False
     return True

@@ -120,3 +120,12 @@ def test_every_page_is_in_the_navigation():
     listed = (ROOT / "mkdocs.yml").read_text()
     for page in [*PAGES, *(path.with_suffix(".md") for path in NOTEBOOKS)]:
         assert str(page.relative_to(DOCS)) in listed, page
+
+
+def test_every_page_is_linked_from_another():
+    linked = {
+        (page.parent / target).resolve()
+        for page in [*PAGES, ROOT / "README.md"]
+        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text())
+    }
+    assert [page for page in PAGES if page.resolve() not in linked and page != DOCS / "index.md"] == []

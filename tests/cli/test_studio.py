@@ -47,6 +47,15 @@ def test_a_port_that_is_taken_is_refused(run):
     assert "choose another one, or none for a free one" in result.stderr
 
 
+def test_a_folder_with_a_damaged_model_is_refused_before_a_page_is_opened(run, tmp_path):
+    (tmp_path / "table.csv").write_text("a,y\n" + "".join(f"{i},{2 * i}\n" for i in range(40)))
+    assert run("fit", tmp_path / "table.csv", "--target", "y", "--out", tmp_path / "run").exit_code == 0
+    (tmp_path / "run" / "model.json").write_text("{")
+    result = run("studio", tmp_path / "run", "--no-browser", "--port", 0)
+    assert result.exit_code == 2
+    assert "model.json is damaged" in result.stderr
+
+
 def test_without_its_packages_the_studio_says_what_to_install(run, monkeypatch):
     for name in [name for name in sys.modules if name.startswith("creases.show.studio")]:
         monkeypatch.delitem(sys.modules, name)

@@ -46,10 +46,11 @@ def open_studio(
 
 
 def _check_run(run: Path) -> None:
-    """Refuse a folder without the model of a table, before a page is opened."""
-    from creases.tables import FitSettings
+    """Refuse a folder without the model of a table, or with a damaged one, before a page is opened."""
+    from creases.tables import FitSettings, load
 
     FitSettings.load(run)
+    load(run)
 
 
 def _ready(address: str) -> None:

@@ -189,7 +189,9 @@ def _load_json(path: Path, folder: Path) -> Any:
             raise FileError(f"there is no folder {folder}") from None
         hint = f"; resume it: creases grow --resume {folder}" if (folder / RunFile.SETTINGS).exists() else ""
         raise FileError(f"{folder} holds no finished model (there is no {path.name} in it){hint}") from None
-    except (OSError, ValueError) as problem:
+    except OSError as problem:
+        raise FileError(f"cannot read {path}: {problem.strerror}; {_hint(folder)}") from None
+    except ValueError as problem:
         raise FileError(f"{path} is damaged ({problem}); {_hint(folder)}") from None
 
 

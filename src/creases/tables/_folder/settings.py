@@ -293,7 +293,9 @@ def load_settings(folder: Path) -> FitSettings | RunSettings:
         if not folder.exists():
             raise FileError(f"there is no folder {folder}") from None
         raise FileError(f"{folder} holds no fit and no growth run (there is no {RunFile.SETTINGS} in it)") from None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
+    except OSError as problem:
+        raise FileError(f"cannot read {folder / RunFile.SETTINGS}: {problem.strerror}") from None
+    except (ValueError, TypeError, KeyError, AttributeError) as problem:
         raise FileError(f"{folder / RunFile.SETTINGS} is damaged ({problem})") from None
     if changed:
         raise FileError(f"{settings.data} has changed since the run in {folder} began; start another run")
