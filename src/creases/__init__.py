@@ -7,7 +7,7 @@ Change  ``places`` of a torch module whose width can grow (each a ``Place``); ``
         with a ``Certificate`` of what it did to the function
 Grow    ``grow`` a model while it trains, each unit with its reason; ``Grower`` does the same in your own loop,
         ``GrowingClassifier`` and ``GrowingRegressor`` as scikit-learn estimators
-Tables  ``fit_table`` fits a model that a person can read whole, as ``TableClassifier`` and ``TableRegressor`` do;
+Tables  ``fit_table`` fits a model that a person can read completely, as ``TableClassifier`` and ``TableRegressor`` do;
         ``load`` what ``creases fit`` or ``creases grow`` wrote, to predict and explain rows by column names
 Report  ``report`` of any of these, inside a notebook or as an HTML file
 

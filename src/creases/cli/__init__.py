@@ -21,7 +21,7 @@ FAULT = 70
 
 #: Where each command is defined, and the line that ``creases --help`` shows for it.
 COMMANDS = {
-    "fit": ("creases.cli.fit:fit_file", "Fit a model to a table that a person can read whole."),
+    "fit": ("creases.cli.fit:fit_file", "Fit a model of a table that a person can read completely."),
     "grow": (
         "creases.cli.grow:grow_network",
         "Grow a network on data, each unit with its reason.",
@@ -189,6 +189,6 @@ def creases(
 
     New here? Try: creases demo
 
-    Exit codes: 0 success, 2 invalid input (one line says what is wrong), 130 interrupted, 70 a fault of
+    Exit codes: 0 success, 2 invalid input (one line says what is wrong), 130 interrupted, 70 a bug in
     creases; 1 any other failure, or the answer that a command names.
     """

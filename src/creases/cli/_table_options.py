@@ -67,7 +67,7 @@ Codes = Annotated[
     data_option(
         "--code",
         metavar="COLUMN=NUMBER",
-        help="A number that is none but a level of its own, such as income=-999; may be repeated.",
+        help="A number that stands for something else, such as income=-999, as a level of its own; may be repeated.",
         show_default=False,
     ),
 ]

@@ -25,7 +25,7 @@ def export_file(
     out: Annotated[
         Path, typer.Argument(metavar="FILE", help="The .sql, .py, .xlsx or .onnx file to write.", show_default=False)
     ],
-    table: Annotated[str, typer.Option(metavar="NAME", help="Of SQL: the table with the rows.")] = "rows",
+    table: Annotated[str, typer.Option(metavar="NAME", help="SQL: name of the table with the rows.")] = "rows",
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> None:

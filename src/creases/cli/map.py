@@ -121,7 +121,8 @@ def map_plane(
         str | None, compute_option(metavar="HOST", help="Address of a running Ray cluster; default: start one here.")
     ] = None,
     max_memory: Annotated[
-        float | None, compute_option(metavar="GB", help="Stop where the work holds more than about so many gigabytes.")
+        float | None,
+        compute_option(metavar="GB", help="Stop before the work takes more than about this many gigabytes."),
     ] = None,
     device: Annotated[str, compute_option(metavar="DEVICE", help="Torch device: cpu, cuda, cuda:1, ...")] = "cpu",
     color: Annotated[

@@ -34,7 +34,7 @@ def predict_rows(
         Path,
         typer.Argument(
             metavar="RUN",
-            help="Folder of a model (creases grow).",
+            help="Folder of a model (creases fit, creases grow).",
             show_default=False,
             autocompletion=complete_files(),
         ),

@@ -50,24 +50,24 @@ def explain_input(
     ] = None,
     budget: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit for each proof.")] = 5.0,
     input_shape: Annotated[
-        str | None, typer.Option(metavar="C,H,W", help="Of a network: the shape of one input.")
+        str | None, typer.Option(metavar="C,H,W", help="For a network: the shape of one input.")
     ] = None,
     detail: Annotated[
         bool, typer.Option("--detail", help="Show the linear region of a row, its coefficients and units.")
     ] = False,
     integer: Annotated[
-        bool, typer.Option("--integer", help="Of the card of points: round points to whole numbers.")
+        bool, typer.Option("--integer", help="For the card of points: round points to whole numbers.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the explanation as JSON.")] = False,
 ) -> None:
     """Explain a row's prediction, or a network's decision at one input.
 
-    Of a folder of creases fit: without a row, the whole model as a card of points, with how far its sums can be from
+    For a folder of creases fit: without a row, the whole model as a card of points, with how far its sums can be from
     the model's; --integer rounds the points and says how many decisions that can change. With --row, also of a folder
     of creases grow: what each column adds, and the smallest change that changes the decision. With --to: changes that
     lead to a class or a value.
 
-    Of a network: the linear function that applies at the input (coefficients, region, most important units) and the
+    For a network: the linear function that applies at the input (coefficients, region, most important units) and the
     nearest input with another decision, with a proof.
 
     For example:

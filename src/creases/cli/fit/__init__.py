@@ -1,4 +1,4 @@
-"""``creases fit``: a table in, a model that a person can read whole out."""
+"""``creases fit``: a table in, a model that a person can read completely out."""
 
 from __future__ import annotations
 
@@ -62,28 +62,30 @@ def fit_file(
         ),
     ] = 4.0,
     weight: Annotated[
-        str | None, data_option(metavar="COLUMN", help="Column of the rows' weights; it is no input.")
+        str | None, data_option(metavar="COLUMN", help="Column with the weight of each row: not an input.")
     ] = None,
     exposure: Annotated[
         str | None,
         data_option(
             metavar="COLUMN",
-            help="Column that counts are for, such as years; it is no input, and predictions are for 1.",
+            help="Column that says what each count is for, such as years: not an input; predictions are for 1.",
         ),
     ] = None,
     groups: Annotated[
         str | None,
-        data_option(metavar="COLUMN", help="Column whose rows are held out together, such as customer; no input."),
+        data_option(
+            metavar="COLUMN", help="Column such as customer, whose rows stay together in every split: not an input."
+        ),
     ] = None,
     time: Annotated[
-        str | None, data_option(metavar="COLUMN", help="Column of dates or numbers: the last rows are held out.")
+        str | None, data_option(metavar="COLUMN", help="Column of dates or numbers: the latest rows are the test rows.")
     ] = None,
     family: Annotated[
         str,
         model_option(
             metavar="NAME",
-            help="What numbers are: normal, poisson, gamma, tweedie or lognormal (the last four: effects multiply), or "
-            "quantile:0.9; auto: the one that held-out rows favour.",
+            help="How a number varies around its mean: normal, poisson, gamma, tweedie or lognormal (in the last four "
+            "effects multiply), or quantile:0.9; auto: the one that held-out rows favor.",
         ),
     ] = FAMILY,
     shape: Annotated[
@@ -96,7 +98,10 @@ def fit_file(
     ] = None,
     ensemble: Annotated[
         int,
-        model_option(metavar="N", help="Train units this often; the model has those of all trainings, if they pay."),
+        model_option(
+            metavar="N",
+            help="Train the units this many times; the model keeps those of all trainings if held-out rows favor it.",
+        ),
     ] = ENSEMBLE,
     refit: Annotated[
         bool, model_option("--refit", help="Fit the model again to all rows once its scores are known.")
@@ -111,7 +116,7 @@ def fit_file(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fit a model to a table that a person can read whole.
+    """Fit a model of a table that a person can read completely.
 
     Straight lines first, then curves of columns, planes of pairs of columns and units of many: each where it predicts
     held-out rows better. Prints the scores and the model in words, and writes it to a folder, from which creases

@@ -127,11 +127,11 @@ def grow_network(
 ) -> None:
     """Grow a network on data, each unit with its reason.
 
-    Data are a table or a built-in problem.
+    DATA is a table or a built-in problem.
 
     The network starts as the linear model. Each unit is explained, and stays if held-out rows confirm it. Writes the
     network, its history and a report to a folder. If interrupted, resume with --resume DIR. For a model of a table that
-    can be read whole: creases fit.
+    can be read completely: creases fit.
 
     For example:
       creases grow moons --out out/moons

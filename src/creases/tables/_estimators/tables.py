@@ -1,4 +1,4 @@
-"""Estimators of the model of a table: curves, planes and units that a person can read whole."""
+"""Estimators of the model of a table: curves, planes and units that a person can read completely."""
 
 from __future__ import annotations
 
@@ -110,10 +110,10 @@ def _row_column(values: Any, name: str, n: int) -> Column | None:
 
 
 class TableClassifier(Classes, CurveEstimator):
-    """A classifier of rows that a person can read whole: the model of :func:`creases.fit_table`.
+    """A classifier of rows that a person can read completely: the model of :func:`creases.fit_table`.
 
     It grows in stages: straight lines, then curves of columns, planes of pairs, units of many, each where folds of the
-    rows favour it. ``summary()`` says it in words, ``explain(X)`` explains rows, ``counterfactual(row)`` says what
+    rows favor it. ``summary()`` says it in words, ``explain(X)`` explains rows, ``counterfactual(row)`` says what
     would change a prediction, and ``creases.report(classifier)`` shows it all.
 
     Parameters
@@ -180,7 +180,7 @@ class TableClassifier(Classes, CurveEstimator):
 
 
 class TableRegressor(Values, CurveEstimator):
-    """A regressor of one target or more that a person can read whole: the model of :func:`creases.fit_table`.
+    """A regressor of one target or more that a person can read completely: the model of :func:`creases.fit_table`.
 
     See :class:`creases.TableClassifier`.
 
@@ -193,7 +193,7 @@ class TableRegressor(Values, CurveEstimator):
         :func:`creases.tables.read_table`.
     family
         What the targets are: "normal", "poisson", "gamma", "tweedie", "lognormal", "quantile:0.9"; "auto" for the one
-        that held-out rows favour. See :class:`creases.tables.CurveConfig`.
+        that held-out rows favor. See :class:`creases.tables.CurveConfig`.
     ensemble
         How often units are trained, from different starts.
     random_state

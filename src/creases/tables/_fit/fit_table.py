@@ -57,7 +57,7 @@ def fit_table(
     address: str | None = None,
     **options: Any,
 ) -> TableModel:
-    """Fit a model to a table that a person can read whole; with the same options that of ``creases fit FILE``.
+    """Fit a model of a table that a person can read completely; with the same options that of ``creases fit FILE``.
 
     The model grows in stages: straight lines, then curves of columns, then planes of pairs of columns, then units that
     mix many. Folds of the rows judge each stage, and one that does not lower the loss on held-out rows by more than a

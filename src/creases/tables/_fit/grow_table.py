@@ -35,7 +35,7 @@ def grow_table(
     """Grow a network on a table; with the same options that of ``creases grow``.
 
     It starts as the linear model and grows by units as :func:`creases.grow` does, each with its reason in ``history``.
-    For a model that a person can read whole see :func:`creases.fit_table`.
+    For a model that a person can read completely see :func:`creases.fit_table`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The model of a table: a sum of curves, planes and units that a person can read whole."""
+"""The model of a table: a sum of curves, planes and units that a person can read completely."""
 
 from __future__ import annotations
 

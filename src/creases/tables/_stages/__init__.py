@@ -1,1 +1,1 @@
-"""Stages of a model of a table: lines, curves of columns, planes of pairs, each where held-out rows favour it."""
+"""Stages of a model of a table: lines, curves of columns, planes of pairs, each where held-out rows favor it."""

@@ -1,4 +1,4 @@
-"""Fit a model of a table in stages: lines, curves, planes, units, each where held-out rows favour it."""
+"""Fit a model of a table in stages: lines, curves, planes, units, each where held-out rows favor it."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def fit_stages(
     n_classes
         0 for a regression.
     family
-        That of numbers by name, see :func:`parse_family`; "auto" for the one that held-out rows favour.
+        That of numbers by name, see :func:`parse_family`; "auto" for the one that held-out rows favor.
     among
         Numbers of the rows to use; by default all.
     seed
@@ -285,7 +285,7 @@ LITTLE = 0.01
 
 
 def choose_family(rows: UniqueRows, sample: Ints, shares: list[Floats], inputs: Inputs) -> Family:
-    """Return the family of numbers that held-out rows favour: normal, or one with a logarithmic link.
+    """Return the family of numbers that held-out rows favor: normal, or one with a logarithmic link.
 
     Each is judged by curves of single columns, fitted to the same folds. It takes the place of the one before where its
     held-out likelihood is better, that of a normal distribution with the family's mean and variance (Dawid, Sebastiani
@@ -362,7 +362,7 @@ def fit_curves(
     ensemble: int = 1,
     seed: int = 0,
 ) -> CurveModel:
-    """Fit the model of a table that a person can read whole: lines, then curves, planes and units where they pay.
+    """Fit the model of a table that a person can read completely: lines, then curves, planes and units where they pay.
 
     Each stage is fitted on folds and judged by its losses on held-out rows. It must beat the one before by a standard
     error of the paired differences. Of a small table the fits of the chosen one on the folds are averaged. Bends that
@@ -380,7 +380,7 @@ def fit_curves(
         By column or input: "rising", "falling" (the curve of a number), "straight" (no knots) or "convex" (within the
         column's range). It holds by construction; no unit reads such a column, and no plane a straight or convex one.
     family
-        That of numbers, such as "poisson"; "auto" for the one that held-out rows favour.
+        That of numbers, such as "poisson"; "auto" for the one that held-out rows favor.
     ensemble
         How often units are trained, from different starts; the network has the units of all trainings.
     seed

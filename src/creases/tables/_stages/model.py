@@ -1,4 +1,4 @@
-"""The model of a table that can be read whole: a curve for each input, planes for a few pairs, as one network."""
+"""The model of a table that can be read completely: a curve for each input, planes for a few pairs, as one network."""
 
 from __future__ import annotations
 
