@@ -11,6 +11,7 @@ from typing import Any
 
 from creases._validation import check_count
 from creases._versions import version, versions
+from creases.errors import FileError
 from creases_reproduction.catalogue import find_claim
 from creases_reproduction.claim import Claim
 from creases_reproduction.experiment import Scale, check_scale, describe_machine
@@ -33,12 +34,20 @@ def run_claim(
     overwrite
         Whether to measure again what is already there.
     """
+    result, is_new = _measure(claim, scale, folder, overwrite)
+    if is_new and folder is not None:
+        write_result(result, folder)
+    return result
+
+
+def _measure(claim: Claim, scale: Scale, folder: str | Path | None, overwrite: bool) -> tuple[Result, bool]:
+    """Return the result of a claim, and whether it was measured now."""
     check_scale(scale)
     code = fingerprint(claim)
     previous = None if folder is None or overwrite else _previous_result(result_path(folder, claim.id), scale, code)
     if previous is not None:
         verdict, why = judge_numbers(claim, previous.numbers)
-        return replace(previous, verdict=verdict, why=why)
+        return replace(previous, verdict=verdict, why=why), False
     start = perf_counter()
     numbers = {} if claim.measure is None else to_json(claim.measure(scale))
     seconds = perf_counter() - start
@@ -55,9 +64,7 @@ def run_claim(
         why=why,
         code=code,
     )
-    if folder is not None:
-        write_result(result, folder)
-    return result
+    return result, True
 
 
 def run_claims(
@@ -72,7 +79,10 @@ def run_claims(
     """
     check_scale(scale)
     check_count(n_jobs, "n_jobs")
-    Path(folder).mkdir(parents=True, exist_ok=True)
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot write {folder}: {error.strerror}") from None
     if n_jobs == 1 or len(claims) <= 1:
         for claim in claims:
             yield _try_claim(claim.id, scale, str(folder), overwrite)
@@ -127,13 +137,16 @@ def _previous_result(path: Path, scale: Scale, code: str) -> Result | None:
 
 
 def _try_claim(id: str, scale: Scale, folder: str, overwrite: bool) -> Result | Failure:
-    """Return the result of a claim, or the error that ended it."""
+    """Return the result of a claim, or the error that ended it; what cannot be written ends the whole run."""
     from traceback import format_exc
 
     try:
-        return run_claim(find_claim(id), scale, folder=folder, overwrite=overwrite)
+        result, is_new = _measure(find_claim(id), scale, folder, overwrite)
     except Exception:
         return Failure(id, format_exc())
+    if is_new:
+        write_result(result, folder)
+    return result
 
 
 @contextmanager
