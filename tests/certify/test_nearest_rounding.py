@@ -89,6 +89,13 @@ def test_outputs_are_exact_for_convolutions_clamps_and_maxima() -> None:
     ]
 
 
+def test_an_exact_evaluation_of_too_many_products_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("creases.certify._exact.MAX_PRODUCTS", 5)
+    ones = np.ones((3, 1))
+    assert exact_outputs(creases.read([(ones[:2], [0.0, 0.0]), (ones.T[:, :2], [0.0])]), np.ones(1)) == [2]
+    assert exact_outputs(creases.read([(ones, np.zeros(3)), (ones.T, [0.0])]), np.ones(1)) is None
+
+
 def test_products_that_are_rounded_carry_their_error() -> None:
     rng = np.random.default_rng(0)
     A, b = rng.normal(size=(4, 3)), rng.normal(size=4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -65,6 +66,18 @@ def test_an_input_fixed_to_a_decimal_has_a_counterexample_in_fractions() -> None
     assert (verdict.status, verdict.counterexample.tolist()) == ("violated", [0.1])
     assert verdict.proof.statement.point == (Fraction(1, 10),)
     assert check_proof(verdict.proof, identity())
+
+
+def test_a_counterexample_of_a_wide_sparse_network_is_settled_in_fractions(monkeypatch: pytest.MonkeyPatch) -> None:
+    def bound_backwards(*_: object) -> None:
+        raise AssertionError("bounds of a wide network take minutes, which no budget counts")
+
+    monkeypatch.setattr("creases.certify.properties._verify.linear_value_bounds", bound_backwards)
+    eye = np.eye(2100)  # more entries than products that an exact evaluation may take
+    net = creases.read([(eye[:, :1], eye[0]), (eye, np.zeros(2100)), (eye[:1], [0.0])])  # relu(x + 1)
+    prop = stated("(>= Y_0 1.05)", box="(assert (>= X_0 0.1))(assert (<= X_0 0.1))")
+    verdict = verify(net, prop)
+    assert (verdict.status, verdict.counterexample.tolist()) == ("violated", [0.1])
 
 
 def test_a_limit_between_two_floats_decides_which_property_a_proof_is_about() -> None:

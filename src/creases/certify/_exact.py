@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import lcm
+from math import lcm, prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +15,11 @@ from creases._program import Step
 from creases._typing import Floats
 from creases.network import Network
 
-#: Most entries of the matrix of a step that is applied exactly.
+#: The most entries of the matrix of a step, unless it is a weight as it stands.
 MATRIX_ENTRIES = 2**22
+
+#: The most products of an exact evaluation: a few seconds.
+MAX_PRODUCTS = 2**22
 
 
 class Dyadic(NamedTuple):
@@ -77,57 +80,84 @@ def exact_outputs(net: Network, x: Floats | Sequence[Fraction]) -> list[Fraction
     """
     scale = 1
     if isinstance(x, np.ndarray):
-        values = [Dyadic.of(np.asarray(x, np.float64).reshape(net.input_shape))]
+        values = [Dyadic.of(x.reshape(net.input_shape))]
     else:
         scale = lcm(*(value.denominator for value in x))
         whole = np.array([int(value * scale) for value in x], dtype=object)
         values = [Dyadic(whole.reshape(net.input_shape), 0)]
+    left = MAX_PRODUCTS
     for step in net.steps:
         inputs = [values[i] for i in step.inputs]
-        out = _bend(step, inputs[0]) if step.is_bend else _affine(step, inputs, scale)
-        if out is None:
+        if step.is_bend:
+            values.append(_bend(step, inputs[0]))
+            continue
+        matrices = step_matrices(step, [part.integers.shape for part in inputs])
+        left -= sum(map(np.count_nonzero, matrices or ()))
+        if matrices is None or left < 0:
             return None
-        values.append(out)
+        values.append(_affine(step, inputs, matrices, scale))
     return [value / scale for value in values[-1].fractions()]
 
 
 def _bend(step: Step, z: Dyadic) -> Dyadic:
     if step.op == "choice":
         return Dyadic(np.asarray(z.integers.max(axis=-1), object), z.exponent)
+    leak = torch.zeros(()) if step.leak is None else step.leak
+    return bend_exactly(z, leak.expand(z.integers.shape).double().numpy())
+
+
+def bend_exactly(z: Dyadic, leak: Floats) -> Dyadic:
+    """Return numbers where they are positive, elsewhere times a leak."""
     positive = np.asarray(z.integers > 0, bool)
-    if step.leak is None:
+    if not leak.any():
         return Dyadic(np.where(positive, z.integers, 0), z.exponent)
-    leak = Dyadic.of(step.leak.expand(z.integers.shape).double().numpy())
-    one = 2**-leak.exponent if leak.exponent < 0 else 1
-    slope = leak.integers * (1 if leak.exponent < 0 else 2**leak.exponent)
-    return Dyadic(np.where(positive, z.integers * one, z.integers * slope), z.exponent + min(leak.exponent, 0))
+    factor = Dyadic.of(np.where(positive, 1.0, leak))
+    return Dyadic(np.asarray(z.integers * factor.integers, object), z.exponent + factor.exponent)
 
 
-def _affine(step: Step, inputs: list[Dyadic], scale: int) -> Dyadic | None:
+def _affine(step: Step, inputs: list[Dyadic], matrices: list[Floats], scale: int) -> Dyadic:
     """Apply an affine step, its offset times a number, by the matrix that it is for each of its inputs."""
-    matrices = step_matrices(step, [part.integers.shape for part in inputs])
-    if matrices is None:
-        return None
     parts = [
-        Dyadic(value.integers.reshape(1, -1), value.exponent).times(matrix)
+        multiply_exactly(matrix, Dyadic(value.integers.ravel(), value.exponent))
         for value, matrix in zip(inputs, matrices, strict=True)
     ]
     if step.offset is not None:
-        offset = Dyadic.of(step.offset.expand(step.shape).double().numpy().reshape(1, -1))
+        offset = Dyadic.of(step.offset.expand(step.shape).double().numpy().ravel())
         parts.append(Dyadic(np.asarray(offset.integers * scale, object), offset.exponent))
     terms, exponent = _align(parts)
     return Dyadic(np.asarray(sum(terms[1:], terms[0]), object).reshape(step.shape), exponent)
 
 
-def step_matrices(step: Step, shapes: list[tuple[int, ...]]) -> list[Dyadic] | None:
-    """Return the matrix (size of the input, size of the output) of an affine step for each input; None if too large."""
-    size, counts = int(np.prod(step.shape)), [int(np.prod(shape)) for shape in shapes]
-    if sum(counts) * size > MATRIX_ENTRIES:
+def multiply_exactly(W: Any, x: Dyadic) -> Dyadic:
+    """Return the product of a matrix of floats (m, n), an array or sparse, and numbers (n,); zeros cost nothing."""
+    if isinstance(W, np.ndarray):
+        rows, columns = W.nonzero()
+        weights = Dyadic.of(W[rows, columns])
+    else:
+        sparse = W.tocoo()
+        rows, columns, weights = sparse.row, sparse.col, Dyadic.of(sparse.data)
+    out = np.zeros(W.shape[0], dtype=object)
+    if len(rows):
+        order = np.argsort(rows, kind="stable")
+        first = np.flatnonzero(np.diff(rows[order], prepend=-1))
+        products = (weights.integers * x.integers[columns])[order]
+        out[rows[order][first]] = np.add.reduceat(products, first)
+    return Dyadic(out, weights.exponent + x.exponent)
+
+
+def step_matrices(
+    step: Step, shapes: Sequence[tuple[int, ...]], max_entries: int = MATRIX_ENTRIES
+) -> list[Floats] | None:
+    """Return the matrix (size of the output, size of the input) of an affine step for each input; None if too large."""
+    if step.op == "linear" and len(step.shape) == 1:
+        return [step.tensors["weight"].double().numpy()]
+    size, counts = prod(step.shape), [prod(shape) for shape in shapes]
+    if max(count * max(count, size) for count in counts) > max_entries:
         return None
     matrices = []
     for k, count in enumerate(counts):
         basis = [torch.zeros(count, *shape, dtype=torch.float64) for shape in shapes]
         basis[k] = torch.eye(count, dtype=torch.float64).reshape(count, *shapes[k])
         with torch.no_grad():
-            matrices.append(Dyadic.of(step.linear(basis).reshape(count, size).numpy()))
+            matrices.append(np.ascontiguousarray(step.linear(basis).reshape(count, size).numpy().T))
     return matrices

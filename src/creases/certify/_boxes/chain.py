@@ -13,12 +13,12 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from creases._program import Step
 from creases._typing import Floats, Ints
+from creases.certify._exact import step_matrices
 from creases.network import Network
 
 #: The most weights of all stages, with their padding; and the most entries of one matrix.
@@ -138,9 +138,9 @@ def read_stages(net: Network) -> list[Stage] | None:
 
     A value that only a later stage needs is carried through the stages in between.
     """
-    if any(step.op not in _OPERATIONS for step in net.steps) or _largest_matrix(net) > MAX_ENTRIES:
+    parts = None if any(step.op not in _OPERATIONS for step in net.steps) else _read_parts(net)
+    if parts is None:
         return None
-    parts = _read_parts(net)
     last = [max((other.level for other in parts if k in other.W), default=0) for k in range(len(parts))]
     last[-1] = parts[-1].level + 1
     stages: list[Stage] = []
@@ -167,8 +167,8 @@ class _Part:
     has_offset: bool = False
 
 
-def _read_parts(net: Network) -> list[_Part]:
-    """Return the input and what steps compute, each affine step with the constant and the bend after it."""
+def _read_parts(net: Network) -> list[_Part] | None:
+    """Return the input and what steps compute, each affine step with the constant and its bend; None: too large."""
     parts = [_Part(0, {}, np.zeros(net.n_in), np.ones(net.n_in))]
     part_of = [0]  # of each value
     readers = Counter(value for step in net.steps for value in step.inputs)
@@ -189,8 +189,11 @@ def _read_parts(net: Network) -> list[_Part]:
         elif step.op == "add" and step.options["signs"] == [1] and can_extend and not parts[k].has_offset:
             parts[k].b, parts[k].has_offset = _offset(step), True
         else:
+            matrices = step_matrices(step, [net.shapes[value] for value in step.inputs], MAX_ENTRIES)
+            if matrices is None:
+                return None
             W: dict[int, Any] = {}
-            for source, matrix in zip(sources, _matrices(step, net), strict=True):
+            for source, matrix in zip(sources, map(_thin, matrices), strict=True):
                 W[source] = W[source] + matrix if source in W else matrix
             level = 1 + max(parts[source].level for source in sources)
             parts.append(_Part(level, W, _offset(step), np.ones(size), step.offset is not None))
@@ -200,42 +203,6 @@ def _read_parts(net: Network) -> list[_Part]:
         k = part_of[-1]
         parts.append(_Part(parts[k].level + 1, {k: np.eye(net.n_out)}, np.zeros(net.n_out), np.ones(net.n_out)))
     return parts
-
-
-def _largest_matrix(net: Network) -> int:
-    """Return the most entries of a matrix of a step, or of what it is computed with."""
-    most = 0
-    for step in net.steps:
-        if step.op != "relu":
-            sizes = [prod(_shape(net, value)) for value in step.inputs]
-            most = max(most, *(n * (prod(step.shape) if _is_plain(step) else max(n, prod(step.shape))) for n in sizes))
-    return most
-
-
-def _shape(net: Network, value: int) -> tuple[int, ...]:
-    return net.input_shape if value == 0 else net.steps[value - 1].shape
-
-
-def _is_plain(step: Step) -> bool:
-    """Whether the matrix of a step is its weight."""
-    return step.op == "linear" and len(step.shape) == 1
-
-
-def _matrices(step: Step, net: Network) -> list[Any]:
-    """Return the matrix of an affine step for each of its inputs, flattened."""
-    if _is_plain(step):
-        return [_thin(step.tensors["weight"].double().numpy())]
-    shapes = [_shape(net, value) for value in step.inputs]
-    found = []
-    for k, shape in enumerate(shapes):
-        n = prod(shape)
-        units = [
-            (torch.eye(n) if j == k else torch.zeros(n, prod(other))).double().reshape(n, *other)
-            for j, other in enumerate(shapes)
-        ]
-        with torch.no_grad():
-            found.append(_thin(np.ascontiguousarray(step.linear(units).reshape(n, -1).numpy().T)))
-    return found
 
 
 def _thin(W: Floats) -> Any:

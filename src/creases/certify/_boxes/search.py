@@ -12,11 +12,11 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from scipy.sparse import coo_array
 
 from creases._typing import Floats, Ints
 from creases.certify._boxes.attack import climb
 from creases.certify._boxes.chain import Chain, Stage, read_chain
+from creases.certify._exact import Dyadic, bend_exactly, multiply_exactly
 from creases.certify.proofs._format import Leaf, Multipliers, Split
 from creases.certify.propagation._intervals import gamma
 from creases.network import read
@@ -353,32 +353,11 @@ def _log(limit: int, cases: int) -> Log:
 
 def exact_outputs(stages: Sequence[Stage], x: Floats) -> list[Fraction]:
     """Return the outputs (m,) at a point (n,) in real arithmetic."""
-    values, bits = _integers(x)
+    h = Dyadic.of(x)
     for stage in stages:
-        sparse = coo_array(stage.W)
-        rows, columns = sparse.row, sparse.col
-        W, more = _integers(sparse.data)
-        b, own = _integers(stage.b)
-        bits += more
-        if bits < own:
-            values, bits = values << (own - bits), own
-        products = W * values[columns]
-        values = b << (bits - own)
-        np.add.at(values, rows, products)
-        bent = stage.leak != 1
-        if bent.any():
-            leak, more = _integers(np.where(bent, stage.leak, 1.0))
-            values, bits = np.where(values > 0, values << more, values * leak), bits + more
-    return [Fraction(int(value), 1 << bits) for value in values]
-
-
-def _integers(values: Floats) -> tuple[Any, int]:
-    """Return integers (object array) and a number of bits: the values are the integers over two to that power."""
-    ratios = [value.as_integer_ratio() for value in values.ravel().tolist()]
-    bits = max((denominator.bit_length() - 1 for _, denominator in ratios), default=0)
-    out = np.empty(len(ratios), object)
-    out[:] = [numerator << (bits - denominator.bit_length() + 1) for numerator, denominator in ratios]
-    return out.reshape(values.shape), bits
+        z = multiply_exactly(stage.W, h).plus(Dyadic.of(stage.b))
+        h = bend_exactly(z, stage.leak) if (stage.leak != 1).any() else z
+    return h.fractions()
 
 
 def dot(row: Floats, values: list[Fraction]) -> Fraction:

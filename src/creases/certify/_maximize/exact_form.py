@@ -56,7 +56,7 @@ def _apply(step: Step, inputs: list[Form], shapes: list[tuple[int, ...]]) -> For
         out[-1] = Dyadic.of(step.offset.expand(step.shape).double().numpy().reshape(1, -1))
     for form, matrix in zip(inputs, matrices, strict=True):
         for number, part in form.items():
-            product = part.times(matrix)
+            product = part.times(Dyadic.of(matrix.T))
             out[number] = out[number].plus(product) if number in out else product
     return out
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -161,9 +161,10 @@ def _settle(
     assert found is not None
     if all(case.is_float for case in exact):
         return verdict, tuple(found.tolist())
+    output_ends = cache(lambda point: _output_ends(net, list(point)))  # cases mostly have the same box
     for case in exact:
         point = _move_inside(found, case)
-        if columns.allows(point) and case.contains(point, *_output_ends(net, point)):
+        if columns.allows(point) and case.contains(point, *output_ends(tuple(point))):
             shown = np.array([float(value) for value in point])
             outputs = np.asarray(net(shown), np.float64).reshape(-1)
             is_float = all(Fraction(a) == b for a, b in zip(shown.tolist(), point, strict=True))
