@@ -7,8 +7,7 @@ import pytest
 import torch
 
 import creases
-from creases.errors import FileError, InputError
-from creases.regions import PlanePartition
+from creases.errors import InputError
 
 
 @pytest.fixture(scope="module")
@@ -113,15 +112,3 @@ def test_regions_and_breakpoints_that_are_not_there_are_refused(net) -> None:
             found.polygon(region)
     with pytest.raises(InputError, match="i must be an integer from 0 to"):
         creases.line(net, [0, 0], [1, 1]).units(99)
-
-
-def test_damaged_files_are_refused(net, tmp_path) -> None:
-    (tmp_path / "empty.npz").write_bytes(b"")
-    with pytest.raises(FileError, match=r"not an \.npz file"):
-        PlanePartition.load(tmp_path / "empty.npz")
-    np.savez(tmp_path / "kind.npz", kind="PlanePartition")
-    with pytest.raises(FileError, match=r"has no basis, .*network"):
-        PlanePartition.load(tmp_path / "kind.npz")
-    np.savez(tmp_path / "part.npz", kind="PlanePartition", network=np.frombuffer(net.to_bytes(), np.uint8))
-    with pytest.raises(FileError, match="has no basis"):
-        PlanePartition.load(tmp_path / "part.npz")

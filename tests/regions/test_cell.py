@@ -160,12 +160,6 @@ def test_vertices_are_where_d_facets_meet(d: int) -> None:
     np.testing.assert_allclose(found.bounding_box, np.stack([key.min(axis=0), key.max(axis=0)], axis=1), atol=1e-6)
 
 
-def test_vertices_in_the_plane_go_counter_clockwise() -> None:
-    corners = cell(random_net(2, 10, 6, 2), [0.1, 0.2], box=[(-1, 1)] * 2).vertices
-    x, y = corners.T
-    assert (x * np.roll(y, -1) - np.roll(x, -1) * y).sum() > 0
-
-
 @pytest.mark.parametrize("d", [2, 3, 6])
 def test_the_chebyshev_ball_is_the_largest_inside(d: int) -> None:
     found = cell(random_net(d, 15, 10, 2), np.full(d, 0.05), box=[(-2, 2)] * d)

@@ -73,21 +73,15 @@ def test_counts_are_the_confirmed_ones(name: str) -> None:
     assert len(found.edges) == told.get("edges", len(found.edges))
 
 
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_counts_are_the_confirmed_ones_for_a_large_network() -> None:
-    found, told = partition(load_case("m2_128x3")), load_counts()["m2_128x3"]
-    assert (found.count, len(found.vertices), len(found.edges)) == (told["regions"], told["vertices"], told["edges"])
-
-
 # -- against the brute force ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases(2))
-def test_patterns_and_vertices_are_those_of_exact_clipping(case: Case) -> None:
-    found = exact_plane(case.net, np.array(case.box), np.zeros(2), np.eye(2))
+def test_an_exact_partition_conforms_and_has_the_patterns_and_vertices_of_exact_clipping(case: Case) -> None:
+    found = plane(case.net, case.box, exact=True)
+    check_plane(found, np.random.default_rng(0))
     truth = exact_regions(case.layers, case.box, leak=case.leak)
     assert sorted(map(tuple, found.sides())) == sorted(map(tuple, truth.sides))
     assert len(found.vertices) == truth.n_vertices
@@ -104,13 +98,6 @@ def test_slices_are_cut_exactly_too(case: Case, seed: int) -> None:
     truth = exact_regions(case.layers, SQUARE.tolist(), leak=case.leak, origin=origin, basis=basis)
     assert sorted(map(tuple, found.sides())) == sorted(map(tuple, truth.sides))
     assert len(found.vertices) == truth.n_vertices
-
-
-@pytest.mark.slow
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(cases(2))
-def test_an_exact_partition_conforms(case: Case) -> None:
-    check_plane(plane(case.net, case.box, exact=True), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("seed", range(4))

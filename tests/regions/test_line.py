@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 import creases
+from conformance import check_line
 from creases.errors import FileError, InputError
 from creases.network._network import Network
 from creases.network._reading.arrays import from_arrays
@@ -57,13 +58,9 @@ def ends_of(net: Network, seed: int = 1, scale: float = 3.0) -> np.ndarray:
 
 
 def check_against_samples(net: Network, part: LinePartition, t: np.ndarray) -> None:
-    """Patterns, pieces and classes at parameters t, none of them very close to a breakpoint."""
-    x = part.points(t)
-    region = part.locate(t)
-    J, y = part.pieces()
-    f = net(x).reshape(len(t), -1)
-    np.testing.assert_array_equal(net.pattern(x), part.patterns[region])
-    np.testing.assert_allclose(J[region, :, 0] * t[:, None] + y[region], f, atol=1e-11 * (1 + np.abs(f).max()))
+    """It conforms, and has the network's classes at parameters t, none of them very close to a breakpoint."""
+    check_line(part, np.random.default_rng(0), points=len(t))
+    f = net(part.points(t)).reshape(len(t), -1)
     found = part.classes()
     label = f.argmax(axis=1) if f.shape[1] > 1 else (f[:, 0] > 0).astype(int)
     np.testing.assert_array_equal(found.classes[np.searchsorted(found.ends[1:-1], t)], label)
@@ -146,21 +143,6 @@ def test_lines_that_meet_in_one_point_make_one_breakpoint() -> None:
     assert part.units(0).tolist() == [0, 1, 2]
 
 
-def test_units_named_at_a_breakpoint_are_those_that_change_side() -> None:
-    net = pooled()
-    part = line(net, *ends_of(net))
-    sides = net.unpack(part.patterns)
-    for i in range(part.count - 1):
-        np.testing.assert_array_equal(part.units(i), np.flatnonzero(sides[i] != sides[i + 1]))
-    assert len(part.unit_ids) == part.unit_starts[-1]
-
-
-def test_values_at_breakpoints_are_the_networks() -> None:
-    net = random_net(3, 20, 20, 4)
-    part = line(net, *ends_of(net), infinite=True)
-    np.testing.assert_allclose(part.values, net(part.points(part.breakpoints)), atol=1e-12)
-
-
 def test_outputs_tie_on_the_boundary_and_the_class_changes() -> None:
     net = random_net(8, 64, 64, 20, seed=5)
     part = line(net, *ends_of(net), infinite=True)
@@ -225,14 +207,6 @@ def test_float32_networks_are_cut_in_float64() -> None:
 def test_locate_gives_minus_one_outside_the_segment() -> None:
     part = line(random_net(2, 6, 1), [0.0, 0.0], [1.0, 1.0])
     assert part.locate([-0.1, 0.0, 1.0, 1.1]).tolist() == [-1, 0, part.count - 1, -1]
-
-
-def test_the_graph_is_a_path_with_units_on_its_edges() -> None:
-    part = line(random_net(2, 12, 12, 1), [-3.0, 0.0], [3.0, 1.0])
-    graph = part.to_networkx()
-    assert graph.number_of_nodes() == part.count
-    assert graph.number_of_edges() == part.count - 1
-    assert graph.edges[0, 1]["units"] == part.units(0).tolist()
 
 
 def test_a_saved_line_comes_back(tmp_path) -> None:  # type: ignore[no-untyped-def]

@@ -14,9 +14,9 @@ import creases
 from conformance import check_plane
 from creases.errors import FileError, InputError
 from creases.regions import PlanePartition
-from creases.regions._plane.complex import Complex, box_mesh
+from creases.regions._plane.complex import Complex
 from creases.regions._plane.plane import DeviceComplex
-from reference import exact_regions, load_case, load_counts, lp_regions
+from reference import exact_regions, load_case, load_counts
 from strategies import Case, cases
 
 UNIT = [(-1, 1), (-1, 1)]
@@ -51,17 +51,6 @@ def test_counts_equal_the_reference(name: str) -> None:
         assert np.diff(found.starts).max() == expected["max_sides"]
 
 
-@pytest.mark.slow
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", PLANES)
-def test_tensor_operations_give_the_same_partition(name: str, monkeypatch) -> None:
-    net = creases.read(load_case(name))
-    kernel, tensors = creases.plane(net, UNIT), on_device(net, UNIT, monkeypatch)
-    assert patterns(kernel) == patterns(tensors)
-    assert (len(kernel.vertices), len(kernel.edges)) == (len(tensors.vertices), len(tensors.edges))
-    check_plane(tensors, np.random.default_rng(0))
-
-
 @pytest.mark.parametrize("name", ["m2_32x3", "d_dup", "d_neg"])
 def test_narrowing_wide_bends_changes_nothing(name: str, monkeypatch) -> None:
     net = creases.read(load_case(name))
@@ -77,9 +66,6 @@ def test_narrowing_wide_bends_changes_nothing(name: str, monkeypatch) -> None:
         ("m2_32x3", 2**16),
         ("d_dup", 2**10),
         ("d_neg", 2**18),
-        *(pytest.param("m2_32x3", memory, marks=pytest.mark.thorough) for memory in (2**10, 2**18)),
-        *(pytest.param("d_dup", memory, marks=pytest.mark.thorough) for memory in (2**16, 2**18)),
-        *(pytest.param("d_neg", memory, marks=pytest.mark.thorough) for memory in (2**10, 2**16)),
     ],
 )
 def test_bounded_memory_changes_nothing(name: str, memory: int, monkeypatch) -> None:
@@ -102,20 +88,6 @@ def test_bounded_memory_changes_nothing_for_choices_and_connections(monkeypatch)
     whole = creases.plane_through(image_network(), *points, margin=1.0)
     monkeypatch.setattr(plane_module, "MEMORY", 2**14)
     assert patterns(creases.plane_through(image_network(), *points, margin=1.0)) == patterns(whole)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["m2_64x3", "m2_128x3"])
-def test_pieces_at_ten_thousand_points_are_the_network(name: str) -> None:
-    net = creases.read(load_case(name))
-    found = creases.plane(net, UNIT)
-    t = np.random.default_rng(0).uniform(-1, 1, (10_000, 2))
-    region = found.locate(t)
-    assert (region >= 0).all()
-    J, y = found.pieces()
-    np.testing.assert_allclose(np.einsum("nmk,nk->nm", J[region], t) + y[region], net(t), rtol=0, atol=1e-10)
-    assert found.areas().sum() == pytest.approx(4, rel=1e-9)
-    np.testing.assert_allclose(found.values, net(found.vertices), rtol=0, atol=1e-13)
 
 
 @pytest.mark.slow
@@ -160,16 +132,6 @@ def test_tensor_operations_are_right_for_any_network(case: Case, monkeypatch) ->
     found = on_device(case.net, case.box, monkeypatch)
     check_plane(found, np.random.default_rng(0))
     assert_regions_are_exact(found, case)
-
-
-@pytest.mark.slow
-@settings(max_examples=60, **SLOWLY)
-@given(cases(2, max_depth=2, max_width=4, max_flags=1).filter(lambda case: np.ptp(case.box) < 10))
-def test_counts_equal_brute_force_by_linear_programs(case: Case) -> None:
-    """Linear programs cannot see what is smaller than their tolerance, so neither side may be small here."""
-    found = creases.plane(case.net, case.box)
-    if found.areas().min() > 1e-5 and max(np.abs(W).max(initial=0) for W, _ in case.layers) < 100:
-        assert found.count == len(lp_regions(case.layers, case.box, leak=case.leak))
 
 
 @pytest.mark.slow
@@ -378,16 +340,6 @@ def test_plane_through_three_points_holds_them() -> None:
 # -- what else a partition offers -------------------------------------------------------------------------------------
 
 
-def test_neighbors_are_joined_by_the_unit_between_them() -> None:
-    found = creases.plane(creases.read(load_case("m2_16x2")), UNIT)
-    graph = found.to_networkx()
-    assert graph.number_of_nodes() == 101
-    sides = found.sides()
-    for left, right, data in graph.edges(data=True):
-        assert sides[left, data["unit"]] != sides[right, data["unit"]]
-        assert data["length"] > 0
-
-
 def test_a_saved_partition_comes_back_the_same(tmp_path) -> None:
     found = creases.plane(creases.read(load_case("d_dup")), UNIT)
     again = PlanePartition.load(found.save(tmp_path / "plane.npz"))
@@ -451,11 +403,6 @@ def test_bad_slices_are_refused() -> None:
         creases.plane_through(deep, [0, 0, 0], [0, 0, 0], [2, 2, 2])
     with pytest.raises(InputError, match="c must be finite"):
         creases.plane_through(deep, [0, 0, 0], [1, 0, 0], [np.nan, 2, 2])
-
-
-def test_the_single_region_of_a_box_is_the_box() -> None:
-    mesh = box_mesh(np.array([[0.0, 2.0], [1.0, 2.0]]))
-    assert Complex.from_mesh(mesh).mesh().corners.tolist() == [0, 1, 2, 3]
 
 
 def test_where_candidates_tie_on_a_whole_region_the_first_is_chosen() -> None:

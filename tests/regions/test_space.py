@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from math import comb, prod
+from math import comb
 
 import numpy as np
 import pytest
@@ -11,15 +11,15 @@ import torch
 from torch import nn
 
 import creases
-from conformance import assert_patterns_differ, assert_pieces, assert_sides
+from conformance import check_space
 from creases._program._step import Step
 from creases.errors import FileError, InputError
 from creases.network._network import Network
 from creases.network._reading.arrays import from_arrays
 from creases.regions._space import forward_rows
 from creases.regions._space.partition import SpacePartition
-from creases.regions._space.space import iter_space, space
-from reference import exact_intervals, exact_regions, load_case, load_counts, lp_regions
+from creases.regions._space.space import space
+from reference import load_case, load_counts, lp_regions
 
 COUNTS = load_counts()
 
@@ -38,35 +38,8 @@ def patterns_of(part: SpacePartition) -> set[bytes]:
     return {row.tobytes() for row in part.patterns}
 
 
-def euler(part: SpacePartition) -> int:
-    return sum((-1) ** k * count for k, count in enumerate(part.f_vector()))
-
-
-def check(part: SpacePartition, seed: int = 0, points: int = 200) -> None:
-    """It tiles the box; inside every region pattern and piece are the network's; neighbors differ in their unit."""
-    rng, net, box = np.random.default_rng(seed), part.net, part.box
-    n, size = len(box), prod(np.diff(box, axis=1).ravel())
-    assert part.complete
-    assert part.ended == ""
-    assert euler(part) == 1  # a ball
-    volumes = part.volumes()
-    assert volumes.min() >= 0
-    assert abs(volumes.sum() / size - 1) <= 1e-9
-    sides = part.sides()
-    assert_patterns_differ(sides)
-    assert_sides(net, sides, part.inner)
-    unit, region = part.facet_units, part.pairs
-    assert (sides[region[:, 0], unit] != sides[region[:, 1], unit]).all()
-    assert len(np.unique(np.sort(region, axis=1), axis=0)) == len(region)
-    J, y = part.pieces()
-    assert J.shape == (part.count, net.n_out, n)
-    x = rng.uniform(box[:, 0], box[:, 1], (points, n))
-    found = part.locate(x)
-    assert found.min() >= 0
-    assert_pieces(net, J, y, found, x, x)
-    owner = np.repeat(np.arange(part.count), np.diff(part.starts))
-    assert_pieces(net, J, y, owner, part.vertices[part.corners], part.vertices[part.corners])
-    np.testing.assert_allclose(part.values, net(part.vertices).reshape(len(part.values), -1), rtol=1e-9, atol=1e-9)
+def check(part: SpacePartition, points: int = 200) -> None:
+    check_space(part, np.random.default_rng(0), points=points)
 
 
 @pytest.mark.parametrize("name", ["m3_16x2", "m4_12x2"])
@@ -85,17 +58,6 @@ def test_reference_counts_of_the_plane_are_reproduced(name):
     check(part)
 
 
-@pytest.mark.parametrize("name", ["m3_16x2", "m4_12x2"])
-def test_locate_and_piece_are_the_network_at_10000_points(name):
-    net = case(name)
-    part = space(net)
-    x = np.random.default_rng(1).uniform(-1, 1, (10_000, net.n_in))
-    J, y = part.pieces()
-    found = part.locate(x)
-    value = np.einsum("pmn,pn->pm", J[found], x) + y[found]
-    assert np.abs(value - net(x)).max() <= 1e-10
-
-
 def test_locate_finds_a_neighboring_region_on_creases_vertices_and_the_side_of_the_box():
     net = case("m3_16x2")
     part = space(net)
@@ -105,13 +67,6 @@ def test_locate_finds_a_neighboring_region_on_creases_vertices_and_the_side_of_t
         assert found.min() >= 0
         np.testing.assert_allclose(np.einsum("pmn,pn->pm", J[found], x) + y[found], net(x), atol=1e-10)
     assert part.locate([[1.01, 0, 0], [0, 0, -3]]).tolist() == [-1, -1]
-
-
-def test_inner_points_have_the_regions_own_patterns():
-    net = case("m4_12x2")
-    part = space(net)
-    assert (net.pattern(part.inner) == part.patterns).all()
-    assert (part.locate(part.inner) == np.arange(part.count)).all()
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -145,13 +100,6 @@ def test_both_methods_find_the_same_regions_and_neighbors(widths):
     assert (net.pattern(by_facets.inner) == by_facets.patterns).all()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["d_dead", "d_dup", "d_neg", "d_parallel", "d_zero"])
-def test_the_lp_method_is_right_on_degenerate_networks(name):
-    net = case(name)
-    assert patterns_of(space(net, method="lp")) == patterns_of(space(net, method="vertices"))
-
-
 def test_more_than_six_dimensions_are_left_to_linear_programs():
     part = space(random_net([7, 3, 1], 0))
     assert len(part.vertices) == 0
@@ -167,16 +115,6 @@ def test_more_than_six_dimensions_are_left_to_linear_programs():
 
 
 # -- special networks -------------------------------------------------------------------------------------------------
-
-
-def test_one_dimension_is_a_line_of_intervals():
-    net = random_net([1, 7, 5, 1], 0)
-    layers = [(s.tensors["weight"].numpy(), s.tensors["offset"].numpy()) for s in net.steps if s.op == "linear"]
-    part = space(net, [(-2, 2)])
-    ends, sides = exact_intervals(layers, np.array([-2.0]), np.array([2.0]))
-    assert part.count == len(sides)
-    np.testing.assert_allclose(np.sort(part.vertices[:, 0]), [-2 + 4 * float(s) for s in ends], atol=1e-12)
-    check(part)
 
 
 def test_a_network_without_a_bend_is_one_region():
@@ -334,18 +272,6 @@ def test_blocks_of_max_pool_networks_join_to_the_same_regions(monkeypatch):
     check(parts)
 
 
-def test_a_stream_of_blocks_has_every_region_once(monkeypatch):
-    net = case("m3_16x2")
-    monkeypatch.setattr("creases.regions._space.vertices.BLOCK", 100)
-    blocks = list(iter_space(net))
-    assert len(blocks) > 5
-    assert sum(block.count for block in blocks) == 756
-    assert set().union(*(patterns_of(block) for block in blocks)) == patterns_of(space(net))
-    assert sum(block.volumes().sum() for block in blocks) == pytest.approx(8, rel=1e-12)
-    assert blocks[0].ended == "block 0 of a stream"
-    assert not blocks[-1].complete
-
-
 @pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("method", ["vertices", "lp"])
@@ -424,17 +350,6 @@ def test_save_and_load_give_the_same_partition(tmp_path):
         SpacePartition.load(tmp_path / "other.npz")
 
 
-@pytest.mark.slow
-def test_the_graph_of_regions_is_connected_and_names_units():
-    networkx = pytest.importorskip("networkx")
-    part = space(random_net([3, 5, 2], 0))
-    graph = part.to_networkx()
-    assert networkx.is_connected(graph)
-    assert graph.number_of_edges() == len(part.pairs)
-    a, b = part.pairs[0].tolist()
-    assert graph.edges[a, b]["unit"] == part.facet_units[0]
-
-
 def test_bad_arguments_are_named():
     net = random_net([3, 2, 1], 0)
     with pytest.raises(InputError, match=r"box must be \(lo, hi\), or 3 pairs of them, got shape \(2, 2\)"):
@@ -449,26 +364,6 @@ def test_bad_arguments_are_named():
         space(net, n_jobs=-1)
     with pytest.raises(InputError, match=r"model must be a torch\.nn\.Module, a file name"):
         space(3)
-
-
-def test_the_plane_and_space_agree_in_two_dimensions():
-    for seed in range(3):
-        net = random_net([2, 9, 7, 1], seed)
-        flat = creases.plane(net, [(-1, 1)] * 2)
-        assert patterns_of(space(net)) == {row.tobytes() for row in flat.patterns}
-
-
-def test_exact_arithmetic_agrees_on_a_concurrent_quantised_network():
-    rng = np.random.default_rng(0)
-    layers = [
-        (rng.integers(-2, 3, (6, 2)) / 1.0, np.zeros(6)),
-        (rng.integers(-2, 3, (5, 6)) / 2.0, np.zeros(5)),
-        (np.ones((1, 5)), np.zeros(1)),
-    ]
-    part = space(from_arrays(layers))
-    exact = exact_regions(layers, [(-1, 1)] * 2)
-    assert part.count == exact.count
-    np.testing.assert_allclose(np.sort(part.volumes()), np.sort([float(a) for a in exact.areas]), atol=1e-12)
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.3, -1.0])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from conformance import assert_patterns_differ, assert_pieces, assert_sides
+from conformance import check_space
 from creases.regions._space.partition import SpacePartition
 from creases.regions._space.space import space
 from reference import exact_intervals, exact_regions, lp_regions
@@ -37,34 +37,23 @@ def corners_by_descent(part: SpacePartition) -> list[set[int]]:
     return below[-part.count :]
 
 
-def check_tiling(case: Case) -> None:
+def check_tiling(case: Case) -> SpacePartition:
     part = space(case.net, case.box)
-    box, size = np.array(case.box), prod(hi - lo for lo, hi in case.box)
-    assert part.complete
-    assert sum((-1) ** k * count for k, count in enumerate(part.f_vector())) == 1
-    assert abs(part.volumes().sum() / size - 1) <= 1e-9
+    check_space(part, np.random.default_rng(0), points=40)
     corners = [part.corners[a:b].tolist() for a, b in pairwise(part.starts)]
     assert [set(found) for found in corners] == corners_by_descent(part)
     assert all(len(found) == len(set(found)) for found in corners)
-    sides = part.sides()
-    assert_patterns_differ(sides)
-    assert_sides(case.net, sides, part.inner)
-    x = np.random.default_rng(0).uniform(box[:, 0], box[:, 1], (40, len(box)))
-    found = part.locate(x)
-    assert found.min() >= 0
     assert part.locate(part.vertices).min() >= 0
-    assert_pieces(case.net, *part.pieces(), found, x, x)
-    assert (sides[part.pairs[:, 0], part.facet_units] != sides[part.pairs[:, 1], part.facet_units]).all()
     boundary = part.boundary()
     assert (boundary.classes[:, 0] != boundary.classes[:, 1]).all()
+    return part
 
 
 @pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(cases(1))
 def test_intervals_are_those_of_exact_arithmetic(case):
-    check_tiling(case)
-    found = {tuple(row) for row in space(case.net, case.box).sides().tolist()}
+    found = {tuple(row) for row in check_tiling(case).sides().tolist()}
     assert found == patterns_by_reference(case)
 
 
@@ -72,8 +61,7 @@ def test_intervals_are_those_of_exact_arithmetic(case):
 @settings(max_examples=150, deadline=None)
 @given(cases(2, max_width=5))
 def test_polygons_are_those_of_exact_arithmetic(case):
-    check_tiling(case)
-    found = {tuple(row) for row in space(case.net, case.box).sides().tolist()}
+    found = {tuple(row) for row in check_tiling(case).sides().tolist()}
     assert found == patterns_by_reference(case)
 
 
@@ -112,11 +100,3 @@ def test_from_facet_to_facet_the_same_regions_are_found(case):
     assert reached <= set(found)
     size = prod(hi - lo for lo, hi in case.box)  # regions thinner than linear programs resolve are left out
     assert all(v <= 1e-9 * size for row, v in found.items() if row not in reached)
-
-
-@pytest.mark.slow
-@pytest.mark.thorough
-@settings(max_examples=1000, deadline=None)
-@given(cases(3, max_depth=3, max_width=6))
-def test_a_thousand_more_polyhedral_complexes_tile_the_box(case):
-    check_tiling(case)

@@ -112,12 +112,6 @@ def test_equal_units_share_their_terms() -> None:
     assert tropical(net).n_terms == ((2, 1),)
 
 
-def test_torch_models_are_taken_too() -> None:
-    torch.manual_seed(0)
-    net = creases.read(nn.Sequential(nn.Linear(2, 3), nn.LeakyReLU(0.2), nn.Linear(3, 2)).double(), (2,))
-    assert tropical(net).error <= 1e-12
-
-
 def test_too_many_terms_are_refused_with_the_number() -> None:
     with pytest.raises(InputError, match=r"max_terms must be at least \d+ for this network, got 50"):
         tropical(random_net(3, 8, 8, 1), max_terms=50)
