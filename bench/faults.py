@@ -68,7 +68,7 @@ class Command:
     is_folder: bool = False
     again: tuple[str, ...] = ()  #: options that let it run again over what is there
     serves: bool = False  #: whether it runs until it is stopped
-    starts_processes: bool = False  #: which a fork of a process with threads cannot: it has a Python of its own
+    starts_processes: bool = False  #: or threads, which a fork may not: it has a Python of its own
 
 
 COMMANDS = {
@@ -116,7 +116,7 @@ COMMANDS = {
     "studio": Command(
         ("studio", "fitted", "--no-browser", "--port", "0"), ("fitted/model.json", "fitted/encoding.json"), serves=True
     ),
-    "demo": Command(("demo", "--out", "OUT"), (), "demo", True),
+    "demo": Command(("demo", "--out", "OUT"), (), "demo", True, starts_processes=True),
     "reproduce": Command(("reproduce", "xng/slide-31", "--out", "OUT"), (), "claims", True, starts_processes=True),
 }
 

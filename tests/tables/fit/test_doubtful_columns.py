@@ -74,6 +74,15 @@ def test_without_its_ids_a_table_has_the_same_model():
     np.testing.assert_array_equal(model.predict(frame), plain.predict(frame))
 
 
+def test_a_trend_that_multiplies_is_judged_by_the_family_of_the_targets():
+    rng = np.random.default_rng(0)
+    x, t = rng.uniform(-2, 2, 400), np.arange(1, 401)
+    frame = pd.DataFrame({"t": t, "x": x, "y": np.exp(2 * x + t / 400) * rng.gamma(2, 0.5, 400)})
+    model, _ = fit(frame)
+    assert (model.function.family, model.features) == ("gamma", ("t", "x"))
+    assert fit(frame, family="normal")[0].features == ("x",)  # the noise of few large targets hides it
+
+
 def test_text_that_is_missing_in_rows_of_another_kind_is_used():
     rng = np.random.default_rng(0)
     has_cabin = rng.random(400) < 0.4

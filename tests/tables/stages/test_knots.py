@@ -27,6 +27,16 @@ def test_knots_rise_from_the_least_to_the_largest_value(values: list[float], n_p
     assert (knots[0], knots[-1]) == (x.min(), x.max())
 
 
+def test_a_long_tail_has_knots_at_halves_of_its_rows() -> None:
+    x = np.exp(np.linspace(0.0, 12.0, 1000))
+    knots = quantile_knots(x, 10)
+    beyond = [int((x > knot).sum()) for knot in knots[-5:]]
+    assert beyond == [100, 50, 25, 12, 0]
+    mirrored = quantile_knots(-x, 10)
+    assert np.isclose(-mirrored[1], x[-12], rtol=0.05)
+    assert len(quantile_knots(np.linspace(0.0, 1.0, 1000), 10)) == 11
+
+
 @pytest.mark.parametrize(
     ("x", "low", "high", "expected"),
     [

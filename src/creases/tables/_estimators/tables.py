@@ -89,7 +89,7 @@ class CurveEstimator(TableEstimator):
         assert self._encoding is not None
         wide, rows, _ = encode_frame(X, "y", self._task, self._encoding.classes, self._doubtful, kinds=self.kinds)
         split = self._split(rows, targets, weight, config, **more)
-        used = choose_doubtful(split, self._encoding, wide, config.seed)
+        used = choose_doubtful(split, self._encoding, wide, config)
         self._encoding = note_trial(self._encoding, wide, used)
         return rows[:, feature_places(wide, self._encoding)]
 

@@ -16,8 +16,8 @@ from creases.problems import Problem
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._split.rows import fold_weights
 from creases.tables._split.split import CurveConfig, TableSplit, least_keys, mix, row_keys
-from creases.tables._stages.families import NORMAL, Classes, Targets
-from creases.tables._stages.fit import FOLDS
+from creases.tables._stages.families import Classes, Targets, family_with_exposure
+from creases.tables._stages.fit import FOLDS, choose_family
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.pairs import Candidate, compare
 from creases.tables._stages.rows import Rows
@@ -45,7 +45,7 @@ def settle_columns(problem: Problem, config: CurveConfig, y: Floats | None = Non
     else:
         options = {"weight": np.ones(len(y)), "task": wider.task, "n_outputs": y.shape[1], "config": config}
         split = TableSplit.from_arrays(wider.X, y, **options)
-    used = choose_doubtful(split, problem.encoding, wider.encoding, config.seed)
+    used = choose_doubtful(split, problem.encoding, wider.encoding, config)
     if not used:
         return replace(problem, encoding=note_trial(problem.encoding, wider.encoding, ()), wider=None)
     encoding = note_trial(problem.encoding, wider.encoding, used)
@@ -54,40 +54,48 @@ def settle_columns(problem: Problem, config: CurveConfig, y: Floats | None = Non
     return replace(wider, X=wider.X[:, places], features=features, encoding=encoding)
 
 
-def choose_doubtful(split: TableSplit, narrow: TableEncoding, wide: TableEncoding, seed: int) -> list[str]:
+def choose_doubtful(split: TableSplit, narrow: TableEncoding, wide: TableEncoding, config: CurveConfig) -> list[str]:
     """Return the columns that only the ``wide`` encoding has and that pay, by name.
 
-    Sums of curves of single columns are fitted on folds, with one column more each time. It must lower the loss of
-    held-out rows by two standard errors of the paired differences, as units must. ``split`` has the rows of the
-    wide encoding; those to test with are not looked at.
+    Sums of curves of single columns are fitted on folds, with one column more each time, by the family that is given or
+    that the other columns favour. It must lower the loss of held-out rows by two standard errors of the paired
+    differences, as units must. ``split`` has the rows of the wide encoding; those to test with are not looked at.
     """
     from threadpoolctl import threadpool_limits
 
     used: list[str] = []
     among = np.sort(np.concatenate(split.parts[:2]))
     rows = split.rows
-    sample = among[least_keys(mix(row_keys(rows.X[among], rows.y[among], seed)), TRIAL_ROWS)]
+    sample = among[least_keys(mix(row_keys(rows.X[among], rows.y[among], config.seed)), TRIAL_ROWS)]
     n_classes = 0 if split.task == "regression" else split.n_outputs
-    family = Classes(n_classes) if n_classes else NORMAL
-    data = Rows.from_unique(rows, sample, Targets.from_values(family, rows.y[sample], rows.weight[sample]))
-    held = fold_weights(rows, sample, FOLDS, seed, stratify=n_classes > 0)
-    folds = [data.split(out / rows.weight[sample]) for out in held]
-    tested = [out for _, out in folds]
+    held = fold_weights(rows, sample, FOLDS, config.seed, stratify=n_classes > 0)
+    shares = [out / rows.weight[sample] for out in held]
 
-    def fit(names: Sequence[str]) -> Candidate:
+    def find_inputs(names: Sequence[str]) -> tuple[Ints, Inputs]:
         encoding = note_trial(narrow, wide, names)
         places = feature_places(wide, encoding)
-        inputs = Inputs.from_table(data.X[:, places], [feature.name for feature in encoding.features], encoding)
+        features = [feature.name for feature in encoding.features]
+        return places, Inputs.from_table(rows.X[sample][:, places], features, encoding)
+
+    def fit(names: Sequence[str]) -> Candidate:
+        places, inputs = find_inputs(names)
         parts = [(_take(train, places), _take(out, places)) for train, out in folds]
         return choose(fit_columns(_take(data, places), parts, inputs), [out for _, out in parts])
 
     with threadpool_limits(1):  # products of matrices are rounded in another way by more threads
+        places, inputs = find_inputs(used)
+        name = family_with_exposure(config.family) if split.has_exposure else config.family
+        plain = replace(rows, X=rows.X[:, places])
+        family = Classes(n_classes) if n_classes else choose_family(name, plain, sample, shares, inputs)
+        data = Rows.from_unique(rows, sample, Targets.from_values(family, rows.y[sample], rows.weight[sample]))
+        folds = [data.split(share) for share in shares]
+        tested = [out for _, out in folds]
         best = fit(used)
-        for name in new_columns(narrow, wide):
-            candidate = fit([*used, name])
+        for column in new_columns(narrow, wide):
+            candidate = fit([*used, column])
             gain, error = compare(best, candidate, tested)
             if gain > UNIT_ERRORS * error:
-                best, used = candidate, [*used, name]
+                best, used = candidate, [*used, column]
     return used
 
 

@@ -288,6 +288,9 @@ ABSURD = 1e3
 #: Different values from which on one of them can be absurd.
 MANY = 10
 
+#: Fraction of a column's range from which on its outermost piece is a long tail, and the rows beyond each knot in it.
+TAIL, TAIL_ROWS = 0.25, 10
+
 #: Pieces of the transform that spreads a column evenly for planes and units.
 SPREAD_PIECES = 4
 
@@ -319,7 +322,8 @@ def quantile_knots(x: Floats, n_pieces: int, copies: Floats | None = None) -> Fl
     """Return rising knots of a column x (n,) with copies (n,) of rows, its least and its largest value included.
 
     Frequent values and their neighbours are knots, so that a curve can jump there (many columns have a spike at zero);
-    the others are at quantiles of the remaining rows. A column of few values has a knot at each of them.
+    the others are at quantiles of the remaining rows. Where an end of the column is a long tail, there are knots at a
+    half, a quarter, an eighth of its rows. A column of few values has a knot at each of them.
     """
     values, inverse = np.unique(x, return_inverse=True)
     counts = np.bincount(inverse, copies)
@@ -331,8 +335,18 @@ def quantile_knots(x: Floats, n_pieces: int, copies: Floats | None = None) -> Fl
     rest = counts.astype(np.float64)
     rest[frequent] = 0.0
     cumulative = np.cumsum(rest)
-    shares = np.linspace(0, 1, max(n_pieces + 1 - len(frequent), 2))[1:-1]
-    return np.asarray(values[np.unique(np.concatenate([np.searchsorted(cumulative, shares * cumulative[-1]), beside]))])
+    n_shares = max(n_pieces - len(frequent), 1)
+    shares = np.arange(1, n_shares) / n_shares
+    tails = 0.5 ** np.arange(1, 30) / n_shares
+    tails = tails[tails * cumulative[-1] >= TAIL_ROWS]
+    inner = values[np.searchsorted(cumulative, shares * cumulative[-1])]
+    reach = TAIL * (values[-1] - values[0])
+    if len(inner) and inner[0] - values[0] > reach:
+        shares = np.append(shares, tails)
+    if len(inner) and values[-1] - inner[-1] > reach:
+        shares = np.append(shares, 1.0 - tails)
+    places = np.searchsorted(cumulative, shares * cumulative[-1])
+    return np.asarray(values[np.unique(np.append(places, beside))])
 
 
 def close_circle(knots: Floats, circle: Circle) -> Floats:

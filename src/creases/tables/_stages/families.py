@@ -19,9 +19,6 @@ from creases.errors import InputError
 POWERS = {"poisson": 1.0, "tweedie": 1.5, "gamma": 2.0}
 NAMES = ("normal", *POWERS, "lognormal")
 
-#: Predictions under a logarithmic link are at most so many times the largest target seen.
-BEYOND = 2.0
-
 #: Scores under a logarithmic link are at least this: targets are divided by their mean.
 FLOOR = -30.0
 
@@ -309,7 +306,7 @@ class Targets:
             m = 1 if family.n_classes == 2 else family.n_classes
             return cls(family, np.zeros(m), np.ones(m))
         check_targets(family, y)
-        largest = BEYOND * float(y.max()) if family.link == "log" else inf
+        largest = float(y.max()) if family.link == "log" else inf
         if isinstance(family, Power):
             center = np.log(np.average(y / largest, axis=0, weights=weight)) + log(largest)
             family = replace(family, ceiling=log(largest) - float(center.min()))

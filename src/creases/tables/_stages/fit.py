@@ -235,8 +235,7 @@ def fit_stages(
     is_small = stream is None and rows.count[sample].sum() < SMALL
     held = fold_weights(rows, sample, FOLDS, seed, stratify=n_classes > 0)[: FOLDS if is_small else 1]
     shares = [out / rows.weight[sample] for out in held]
-    known = Classes(n_classes) if n_classes else None if family == "auto" else parse_family(family)
-    known = choose_family(rows, sample, shares, inputs) if known is None else known
+    known = Classes(n_classes) if n_classes else choose_family(family, rows, sample, shares, inputs)
     if stream is not None and known is not NORMAL and not n_classes:
         stream = stream.with_targets(Targets.from_values(known, rows.y[sample], rows.weight[sample]))
     targets = Targets.from_values(known, rows.y[among], rows.weight[among]) if stream is None else stream.targets
@@ -280,25 +279,24 @@ def fit_stages(
 #: Standard deviation of targets, in means, below which a logarithm is as good as straight; rows that a choice needs.
 NEARLY_CONSTANT, LEAST_ROWS = 0.1, 50
 
-#: Fraction by which the squared error of a family may be larger: few large targets have large standard errors.
-LITTLE = 0.01
 
-
-def choose_family(rows: UniqueRows, sample: Ints, shares: list[Floats], inputs: Inputs) -> Family:
-    """Return the family of numbers that held-out rows favor: normal, or one with a logarithmic link.
+def choose_family(name: str, rows: UniqueRows, sample: Ints, shares: list[Floats], inputs: Inputs) -> Family:
+    """Return the family of a name; of "auto" the one that held-out rows favor, normal or with a logarithmic link.
 
     Each is judged by curves of single columns, fitted to the same folds. It takes the place of the one before where its
     held-out likelihood is better, that of a normal distribution with the family's mean and variance (Dawid, Sebastiani
-    1999), and its squared error is not worse by a standard error, nor by more than a little.
+    1999), and its squared error is not worse by a standard error.
     """
+    if name != "auto":
+        return parse_family(name)
     y = rows.y[sample]
     mean = float(np.average(y[:, 0], weights=rows.weight[sample])) if y.shape[1] == 1 else 0.0
     if y.min() < 0 or mean <= 0 or len(sample) < LEAST_ROWS or y.std() < NEARLY_CONSTANT * mean:
         return NORMAL
     second = "tweedie" if (y == 0).any() else "gamma"
     kept = _HeldPredictions.from_family(NORMAL, rows, sample, shares, inputs)
-    for name in ("poisson", second):
-        candidate = _HeldPredictions.from_family(parse_family(name), rows, sample, shares, inputs)
+    for other in ("poisson", second):
+        candidate = _HeldPredictions.from_family(parse_family(other), rows, sample, shares, inputs)
         if candidate.is_better(kept):
             kept = candidate
     return kept.family
@@ -337,12 +335,11 @@ class _HeldPredictions:
         return float(np.log(np.maximum(size, 1e-300)) + np.average(np.log(variance), weights=self.weight))
 
     def is_better(self, other: _HeldPredictions) -> bool:
-        """Return whether the likelihood is better than another's, and the squared error not worse."""
+        """Return whether the likelihood is better, and the squared error not worse by a standard error."""
         worse = (self.y - self.mean) ** 2 - (other.y - other.mean) ** 2
         mean = float(np.average(worse, weights=self.weight))
         error = float((self.weight**2 / self.copies) @ (worse - mean) ** 2) ** 0.5 / float(self.weight.sum())
-        size = float(np.average((other.y - other.mean) ** 2, weights=self.weight))
-        return self.loss < other.loss and mean <= min(error, LITTLE * size)
+        return self.loss < other.loss and mean <= error
 
 
 def _keep_mean(model: CurveModel, rows: UniqueRows, among: Ints) -> CurveModel:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import nnls
+from scipy.sparse import csr_array
 
 from creases._typing import Floats, Ints
 from creases.tables._stages.basis import Basis, CurveBasis
@@ -83,6 +84,9 @@ PENALTY_ROWS, LAST_STEPS = 20_000, 4
 #: How strongly lines are held near those of a fit that they imitate, as a fraction of the rows' weight.
 NEAR = 1e-4
 
+#: Levels of categories from which on their products are summed apart from those of other functions.
+MANY_LEVELS = 50
+
 #: Numbers of a matrix of functions that are kept between steps; above, rows are taken in blocks of fewer numbers.
 KEEP, BLOCK = 20_000_000, 4_000_000
 
@@ -115,7 +119,7 @@ class _Functions:
     def __init__(self, basis: Basis, X: Floats) -> None:
         self._basis, self._X = basis, X
         self._size = max(BLOCK // len(basis.penalty), 1)
-        self._kept = None
+        self._kept, self._level_squares = None, None
         if len(X) * len(basis.penalty) <= KEEP:
             self._size, self._kept = max(len(X), 1), basis(X)
 
@@ -152,11 +156,52 @@ class _Functions:
         squares, sums = np.zeros((1 if is_same else m, p, p)), np.zeros((m, p))
         for part, F in self:
             sums += curvatures[part].T @ F
+            of_weight = self._squares_of(part, F)
             for square, curvature in zip(squares, curvatures[part].T, strict=False):
-                is_constant = bool((curvature == curvature[:1]).all())
-                scaled = F if is_constant else F * np.sqrt(curvature)[:, None]
-                square += (scaled.T @ scaled) * (curvature[0] if is_constant and len(curvature) else 1.0)
+                square += of_weight(curvature)
         return squares, sums, curvatures.sum(axis=0)
+
+    def _squares_of(self, part: slice, F: Floats) -> Callable[[Floats], Floats]:
+        """Return the sums of products of a block's functions as a function of its rows' weights."""
+        curves = self._basis.curves
+        if (curves.groups[curves.lines] >= 0).sum() < MANY_LEVELS:
+            return partial(_squares, F)
+        if self._kept is None:
+            return _LevelSquares(curves, self._X[part], F)
+        self._level_squares = self._level_squares or _LevelSquares(curves, self._X, F)
+        return self._level_squares
+
+
+def _squares(F: Floats, weight: Floats) -> Floats:
+    """Return the sums (p, p) of the products of functions (n, p) of rows with weights (n,)."""
+    is_constant = bool((weight == weight[:1]).all())
+    scaled = F if is_constant else F * np.sqrt(weight)[:, None]
+    return np.asarray((scaled.T @ scaled) * (weight[0] if is_constant and len(weight) else 1.0))
+
+
+class _LevelSquares:
+    """The same where many functions are levels of categories, of which a row has few: their sums are cheap."""
+
+    def __init__(self, curves: CurveBasis, X: Floats, F: Floats) -> None:
+        self._own = np.flatnonzero(curves.groups[curves.lines] >= 0)
+        features = curves.lines[self._own]
+        self._mean, self._deviation = curves.mean[features], curves.deviation[features]
+        self._others = np.setdiff1d(np.arange(F.shape[1]), self._own)
+        self._levels, self._rest = csr_array(X[:, features]), np.ascontiguousarray(F[:, self._others])
+
+    def __call__(self, weight: Floats) -> Floats:
+        """Return the sums (p, p) for weights (n,) of the rows."""
+        own, others, mean, deviation = self._own, self._others, self._mean, self._deviation
+        weighted = self._levels.T.multiply(weight).tocsr()  # (k, n)
+        counts = weighted.sum(axis=1)
+        pairs = (weighted @ self._levels).toarray() - np.outer(counts, mean) - np.outer(mean, counts)
+        pairs += float(weight.sum()) * np.outer(mean, mean)
+        cross = (weighted @ self._rest - np.outer(mean, weight @ self._rest)) / deviation[:, None]
+        result = np.empty((len(own) + len(others),) * 2)
+        result[np.ix_(own, own)] = pairs / np.outer(deviation, deviation)
+        result[np.ix_(own, others)], result[np.ix_(others, own)] = cross, cross.T
+        result[np.ix_(others, others)] = _squares(self._rest, weight)
+        return result
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,6 +54,9 @@ UNIT_STAGES = ("folds", "units")
 #: Standard errors by which units must beat the stage before, and on the first fold alone, to be trained on the others.
 UNIT_ERRORS, TRIAL_ERRORS = 2.0, 0.5
 
+#: Share of the gain of units that makes a stage without units as good as they are.
+MOST = 0.8
+
 #: Loss, in variances of the target or nats, that a stage must gain at least: smaller ones are rounding.
 LEAST_GAIN = 1e-4
 
@@ -263,16 +266,27 @@ def _curve_basis(rows: Rows, inputs: Inputs, is_bent: Bools, lines: Ints | None 
 def choose(judged: Sequence[Candidate], held: Sequence[Rows]) -> Candidate:
     """Return the candidate to keep: a stage is taken if it beats the one before by a standard error of differences.
 
-    Units must by ``UNIT_ERRORS``, as they are harder to read, where there were none before.
+    Units must by ``UNIT_ERRORS``, as they are harder to read, where there were none before. Is a stage without units
+    nearly as good as they are, it is taken in their place.
     """
     kept = judged[0]
-    for candidate in judged[1:]:
+    for k, candidate in enumerate(judged[1:], start=1):
         gain, error = compare(kept, candidate, held)
         is_first = candidate.stage in UNIT_STAGES and kept.stage not in UNIT_STAGES
         least = LEAST_UNEXPLAINED_GAIN if kept.stage == "folds" else LEAST_GAIN
         if gain > max(error * (UNIT_ERRORS if is_first else 1.0), least):
-            kept = candidate
+            kept = _find_readable(kept, judged[:k], candidate, held) if is_first else candidate
     return kept
+
+
+def _find_readable(kept: Candidate, others: Sequence[Candidate], units: Candidate, held: Sequence[Rows]) -> Candidate:
+    """Return the first stage that brings most of what units bring, and that they do not beat by a standard error."""
+    whole, _ = compare(kept, units, held)
+    for each in others:
+        gain, error = compare(each, units, held)
+        if each.stage not in UNIT_STAGES and gain < min(error, (1 - MOST) * whole):
+            return each
+    return units
 
 
 def describe_steps(
@@ -285,7 +299,7 @@ def describe_steps(
         bends = model.n_bends if each is kept else float(np.mean([_count_hinges(fit) for fit in each.fits]))
         n_planes = len(model.planes) if each is kept else 0
         steps.append(Step(each.stage, mean_loss(each, held), gain, error, bends, each is kept, n_planes))
-        before = each if gain > error else before
+        before = each if gain > error or each is kept else before
     return tuple(steps)
 
 

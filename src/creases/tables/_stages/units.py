@@ -88,7 +88,7 @@ class UnitBasis:
         return UnitBasis(base, self.knots, weights, biases, self.mean[kept], self.deviation[kept], reasons)
 
 
-def spread_inputs(X: Floats, knots: tuple[Floats, ...]) -> Floats:
+def spread_inputs(X: Floats, knots: Sequence[Floats]) -> Floats:
     """Return the inputs (n, d) as units take them."""
     return np.stack([spread_evenly(x, each) for x, each in zip(X.T, knots, strict=True)], axis=1)
 
@@ -116,15 +116,16 @@ def train_units(rows: Rows, fit: Fit, knots: tuple[Floats, ...], inputs: Inputs,
     They start at random and are trained with their outputs by Adam, with a rate that falls to 0 like a cosine.
     """
     rng = np.random.default_rng(seed)
-    U = spread_inputs(rows.X, knots)
+    own = np.flatnonzero(inputs.may_mix)
+    U = spread_inputs(rows.X[:, own], [knots[j] for j in own.tolist()])
+    varies = U.std(axis=0) > 1e-9
+    own, U = own[varies], U[:, varies]
     mean, deviation = U.mean(axis=0), U.std(axis=0)
-    used = (deviation > 1e-9) & inputs.may_mix
-    deviation[~used] = 1.0
-    Z = np.where(used, (U - mean) / deviation, 0.0).astype(np.float32)
+    Z = ((U - mean) / deviation).astype(np.float32)
     offset = fit(rows.X).astype(np.float32)
     n_units = int(np.clip(len(rows) // ROWS_PER_UNIT, LEAST_UNITS, MOST_UNITS))
     d, m = Z.shape[1], offset.shape[1]
-    W = rng.normal(size=(d, n_units)) * (2 / max(used.sum(), 1)) ** 0.5
+    W = rng.normal(size=(d, n_units)) * (2 / max(d, 1)) ** 0.5
     start = [W, rng.normal(size=n_units) * 0.5, np.zeros((n_units, m)), np.zeros(m)]
     parameters: list[Singles] = [each.astype(np.float32) for each in start]
     optimizer = _Adam(parameters)
@@ -139,8 +140,9 @@ def train_units(rows: Rows, fit: Fit, knots: tuple[Floats, ...], inputs: Inputs,
         at += batch
         gradients = _gradients(parameters, Z[part], offset[part], y[part], weight[part], rows.family)
         optimizer.step(gradients, step / n_steps)
-    weights = (parameters[0].T.astype(np.float64) / deviation) * used
-    return weights, parameters[1].astype(np.float64) - weights @ mean
+    weights = np.zeros((n_units, len(knots)))
+    weights[:, own] = parameters[0].T.astype(np.float64) / deviation
+    return weights, parameters[1].astype(np.float64) - weights[:, own] @ mean
 
 
 def _gradients(

@@ -265,7 +265,7 @@ def _read_table(
     if not doubtful:
         return table
     plain = encode(*narrow)
-    return draw(note_trial(plain, encoding, choose_doubtful(table.data, plain, encoding, config.seed)))
+    return draw(note_trial(plain, encoding, choose_doubtful(table.data, plain, encoding, config)))
 
 
 def _check_gaps(summary: TableSummary, raw: RawReader, missing: str) -> None:
