@@ -1,4 +1,4 @@
-"""A growth run in its folder that is killed at random moments and resumed: run as a program, as killed_runs.py.
+"""A growth run in its folder that is killed at random moments and resumed: run as a program.
 
 ``python killed_growth.py KILLS FOLDER`` prints, as JSON, how often it was killed and whether its snapshots are those of
 the run that was left alone.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import sys
 import time
 from pathlib import Path
@@ -18,7 +19,6 @@ import torch
 from creases.growth import GrowthConfig
 from creases.tables import Experiment, RunSettings
 from creases.tables._fit import experiment as experiments
-from killed_runs import ended
 
 SETTINGS = RunSettings("moons", config=GrowthConfig(budget=60, when=7))
 
@@ -39,6 +39,21 @@ def forked(folder: Path) -> int:
         finally:
             os._exit(0 if (folder / "done").exists() else 1)
     return process
+
+
+def ended(process: int, seconds: float) -> bool:
+    """Wait; kill a process that has not ended by then, as kill -9 does."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        done, status = os.waitpid(process, os.WNOHANG)
+        if done:
+            if status:
+                raise RuntimeError("the run failed")
+            return True
+        time.sleep(0.002)
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    return False
 
 
 def snapshots(folder: Path) -> dict[str, bytes]:

@@ -18,7 +18,7 @@ from creases import problems
 from creases.errors import InputError
 from creases.growth import GrowthConfig, History, grow_units, open_run
 from creases.growth._explained.perceptron import Perceptron, Rows, fit_linear, penalized_loss
-from creases.growth._explained.search import Growth, Judges, Limits, Trained, advance, is_better
+from creases.growth._explained.search import Judges, Trained, is_better
 from creases.growth.policies import Target
 
 
@@ -384,11 +384,6 @@ def test_snapshots_restore_a_run_bit_for_bit() -> None:
     assert all(torch.equal(a, b) for a, b in zip(after, states(model), strict=True))
 
 
-def test_a_history_survives_its_file(moons: tuple[nn.Sequential, History], tmp_path: Path) -> None:
-    _, history = moons
-    assert History.load(history.save(tmp_path / "history.json")).explain() == history.explain()
-
-
 # -- which loop -------------------------------------------------------------------------------------------------------
 
 
@@ -494,17 +489,3 @@ def test_no_unit_is_grown_where_the_other_model_leaves_noise() -> None:
     assert len(units.b) == 0
     assert units.held_loss == units.held_loss_before
     assert math.isfinite(units.held_loss)
-
-
-def test_a_round_depends_on_nothing_but_the_search_before_it() -> None:
-    rows = random_rows("regression", 1)
-    judges = Judges.folds(rows, 0)
-
-    def nothing(*_: Any) -> list[Any]:
-        return []
-
-    growth, _ = advance(Growth(), judges, nothing, Limits())
-    again, _ = advance(Growth(), judges, nothing, Limits())
-    assert growth.best is not None
-    assert again.best is not None
-    assert np.array_equal(growth.best.net.vector(), again.best.net.vector())

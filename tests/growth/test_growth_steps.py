@@ -9,37 +9,10 @@ from torch.nn import functional as F
 from creases.growth import Grower, GrowthConfig, Run, grow
 from creases.growth._growth_steps import note_outcomes, remove_dead, resize_places, stage_widths
 from creases.growth._state import SizeLimit
-from creases.growth.methods import Random, Split
-from growth_runs import adam, classes, mlp, round_robin, trained
+from creases.growth.methods import Split
+from growth_runs import classes, mlp
 
 # limits of size
-
-
-@pytest.mark.slow
-@pytest.mark.thorough
-@pytest.mark.parametrize("how", ["tiny", Random(count=5), Split(count=4), "gradmax"])
-@pytest.mark.parametrize("limit", [{"max_parameters": 51}, {"max_units": 6}])
-def test_a_limit_of_size_is_never_exceeded_and_is_used(how, limit):
-    model = mlp(3, 3, 2, seed=5)
-    data = classes()
-    grower = Grower(
-        model,
-        adam(model),
-        data,
-        "classification",
-        how=how,
-        when=3,
-        where=round_robin,
-        **limit,
-    )
-    trained(grower, data, 60)
-    state = grower.state
-    assert all(epoch["parameters"] <= limit.get("max_parameters", 10**9) for epoch in grower.history.epochs)
-    assert state.units <= limit.get("max_units", 10**9)
-    if how != "tiny":
-        assert "no further unit fits" in grower.history.growth_ended
-        assert not grower.history.ended
-        assert all(state.limit.available_units(state, place) == 0 for place in state.places)
 
 
 def test_units_of_a_users_method_that_cannot_be_cut_are_left_out_and_growth_ends():
@@ -52,24 +25,6 @@ def test_units_of_a_users_method_that_cannot_be_cut_are_left_out_and_growth_ends
     grower.step()
     assert grower.history.growth_ended == "no proposed unit fits within the size limits"
     assert model[0].out_features == 3
-
-
-def test_the_optimizer_keeps_the_moments_of_the_units_that_stay():
-    model, data = mlp(3, 6, 2), classes()
-    optimizer = adam(model)
-    grower = Grower(model, optimizer, data, "classification", how="random", when=4)
-    trained(grower, data, 3)
-    before = optimizer.state[model[0].weight]["exp_avg"].clone()
-    x, y = data
-    optimizer.zero_grad()
-    F.cross_entropy(model(x), y).backward()
-    optimizer.step()
-    moments = optimizer.state[model[0].weight]["exp_avg"].clone()
-    assert not torch.equal(before, moments)
-    assert grower.step().action == "grow"
-    after = optimizer.state[model[0].weight]["exp_avg"]
-    assert torch.equal(after[:6], moments)
-    assert not after[6:].any()
 
 
 @pytest.mark.slow

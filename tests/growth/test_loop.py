@@ -13,9 +13,8 @@ from torch.utils.data import DataLoader, TensorDataset
 import creases
 from creases import problems
 from creases.errors import FileError, InputError
-from creases.growth.methods import Tiny
-from creases.growth.policies import At, Target
-from growth_runs import classes, conv, grow_and_save, mlp, round_robin, same_tensors, timeless, values
+from creases.growth.policies import Target
+from growth_runs import classes, grow_and_save, mlp, round_robin, same_tensors, timeless, values
 from thorough_cases import keep
 
 SHORT = {"how": "random", "when": 3, "where": round_robin, "budget": 10, "lr": 0.02, "schedule": "constant"}
@@ -23,12 +22,6 @@ SHORT = {"how": "random", "when": 3, "where": round_robin, "budget": 10, "lr": 0
 
 def run(model=None, data=None, loss="classification", **options):
     return grow_and_save(model or mlp(3, 2, 2, 2, seed=3), data or classes(), loss, **{**SHORT, **options})
-
-
-def test_the_package_itself_is_the_function():
-    model, history = creases.grow(mlp(3, 2, 2), classes(), "classification", budget=1)
-    assert isinstance(model, nn.Module)
-    assert history.ended == "the budget of 1 epoch is spent"
 
 
 @pytest.mark.slow
@@ -122,13 +115,6 @@ def test_every_policy_can_be_a_users_function():
     assert {record.place for record in grown.history.records} == {"2"}
     assert calls["callback"] == 7
     assert min(calls.values()) >= 3
-
-
-@pytest.mark.slow
-def test_policies_can_be_objects_names_and_numbers():
-    by_name = run(where="2", when=4)
-    by_object = run(where=At("2"), when=lambda state: len(state.history.since_growth()) >= 4)
-    assert same_tensors(by_name.model, by_object.model)
 
 
 def test_a_limit_of_size_ends_growth_and_the_run_goes_on_to_the_end_of_its_budget():
@@ -233,13 +219,14 @@ def test_a_share_of_the_data_is_set_aside_for_validation():
         ({"validation": 0.999}, "must leave samples to train on"),
         ({"batch_size": 0}, "batch_size must be .* a positive integer, got 0"),
         ({"budget": 0}, "budget must be positive and finite, got 0 epochs"),
-        ({"budget": "soon"}, "budget must be 'auto', a number of epochs, or a text such as .* got 'soon'"),
         ({"optimizer": "sgd"}, "optimizer must be 'adamw', an optimizer, or a function that makes one, got 'sgd'"),
-        ({"how": "magic"}, "how must be a function or one of"),
-        ({"how": "gradmax", "model": mlp(3, 2, 2, bend=nn.Sigmoid)}, "how must be a method that can grow this model"),
-        ({"where": "hidden"}, "where must be a place of the model that can grow, .* got 'hidden'"),
+        (
+            {"how": "gradmax", "model": mlp(3, 2, 2, bend=nn.Sigmoid)},
+            "how must be a method that can grow this model, got a refusal at '0': .*use random units",
+        ),
+        ({"where": "hidden"}, r"where must be a place of the model that can grow, one of \['0', '2'\], got 'hidden'"),
         ({"stop": Target(score=0.9, on="validation")}, "validation must be given for Target"),
-        ({"lr": 1e200}, "loss must stay finite, got nan in epoch .*lower the learning rate"),
+        ({"lr": 1e200}, "loss must stay finite, got nan in epoch .*training diverged.*lower the learning rate"),
         ({"lr": -0.1}, "lr must be a finite number above 0, got -0.1"),
         ({"checkpoint": "no/such/folder/run.pt"}, "cannot write no/such/folder/run.pt: there is no folder"),
     ],
@@ -262,14 +249,6 @@ def test_a_dataset_gives_the_run_of_its_arrays():
 
     one, two = run(data=(Pairs.X, Pairs.y), batch_size=20), run(data=Pairs(), batch_size=20)
     assert same_tensors(one.model, two.model)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_both_precisions_grow(dtype):
-    model = mlp(3, 2, 2, dtype=dtype)
-    run(model, how="tiny", budget=8, when=2)
-    assert all(parameter.dtype == dtype and parameter.isfinite().all() for parameter in model.parameters())
 
 
 @pytest.mark.slow
@@ -297,14 +276,6 @@ def test_one_class_is_learnt_and_the_run_ends():
     for how in ("tiny", "fold", "random"):
         grown = run(data=(x, torch.zeros(30, dtype=torch.int64)), how=how, when=5, budget=100)
         assert grown.history.last["score"] == 1.0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("how", ["tiny", "gradmax", "random"])
-def test_a_convolution_grows(how):
-    model = conv()
-    grown = run(model, classes(60, (1, 6, 6)), how=how, when=2, budget=8)
-    assert sum(grown.history.last["widths"].values()) > 4
 
 
 @pytest.mark.slow
@@ -388,20 +359,3 @@ def test_a_run_goes_on_longer_when_it_is_asked_to(tmp_path):
     for epoch in whole.history.epochs:
         epoch["progress"] = pytest.approx(epoch["progress"], rel=1e-8)
     assert timeless(longer.history) == timeless(whole.history)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True),
-        lambda p: torch.optim.AdamW(p, lr=0.01, weight_decay=0.1, amsgrad=True),
-        lambda p: torch.optim.RMSprop(p, lr=0.01),
-    ],
-)
-def test_any_optimizer_by_entry_trains_a_growing_model(make):
-    model = mlp(3, 2, 2, 2, seed=3)
-    optimizer = make(model.parameters())
-    grown = run(model, optimizer=optimizer, how=Tiny(count=2), budget=12)
-    assert sum(grown.history.last["widths"].values()) > 4
-    assert [id(p) for g in optimizer.param_groups for p in g["params"]] == [id(p) for p in model.parameters()]

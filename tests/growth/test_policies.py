@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 from creases.errors import InputError
 from creases.growth import History
 from creases.growth._state import SizeLimit
-from creases.growth.methods._random import Random
-from creases.growth.methods._registry import resolve_method
 from creases.growth.policies import At, Target
-from creases.growth.policies._policies import as_stops, no_improvement, nothing_to_add, resolve_when, resolve_where
-from growth_runs import classes, epochs, mlp, record, round_robin, state, values
+from creases.growth.policies._policies import no_improvement, nothing_to_add, resolve_when
+from growth_runs import classes, epochs, mlp, record, round_robin, state
 
 losses = st.lists(st.floats(-10, 10), min_size=1, max_size=30)
 
@@ -34,12 +32,6 @@ def test_one_place_or_some_in_their_order_and_no_other():
         InputError, match="where must be a place of the model that can grow, one of \\['0', '2', '4'\\], got '6'"
     ):
         At("6")(run)
-
-
-@pytest.mark.parametrize("policy", [At(), At(("2", "0"))])
-def test_the_same_state_gives_the_same_places(policy):
-    run = state(how="tiny")
-    assert names(policy(run)) == names(policy(run)) == names(policy(state(how="tiny")))
 
 
 # when
@@ -137,46 +129,6 @@ def test_one_refusal_may_be_chance_and_three_in_a_row_are_not():
 
 
 # names, and functions in their place
-
-
-def test_functions_of_the_state_take_the_place_of_every_policy():
-    def mine(state):
-        return None
-
-    assert resolve_when(mine) is resolve_where(mine) is resolve_method(mine) is as_stops(mine)[0] is mine
-
-
-@pytest.mark.parametrize(
-    ("make", "wrong", "says"),
-    [
-        (resolve_when, "sometimes", "when must be 'stages', a number of epochs, or a function"),
-        (resolve_when, 2.5, "when must be 'stages', a number of epochs"),
-        (resolve_when, True, "when must be 'stages', a number of epochs"),
-        (resolve_when, 0, "when must be at least 1 epoch"),
-        (resolve_when, Target, "when must be 'stages', a number of epochs"),
-        (resolve_where, ["0", "2"], r"where must be 'all'.* At\(\('0', '2'\)\)"),
-        (resolve_where, At, "where must be 'all'"),
-        (resolve_method, "magic", "how must be a function or one of 'auto', 'tiny', 'fold'.*got 'magic'"),
-        (resolve_method, ["tiny"], "how must be a function"),
-        (resolve_method, Random, "how must be a function"),
-        (as_stops, None, "stop must be a policy"),
-        (as_stops, ["enough"], "stop must be a policy"),
-        (as_stops, Target, "stop must be a policy"),
-    ],
-)
-def test_what_is_no_policy_is_refused_with_what_to_give(make, wrong, says):
-    with pytest.raises(InputError, match=says):
-        make(wrong)
-
-
-def test_policies_leave_the_model_and_the_random_numbers_alone():
-    run = state(mlp(1, 2, 2, 1), values(), how="tiny", history=History(epochs=epochs(0.5)))
-    before = [tensor.clone() for tensor in run.model.state_dict().values()]
-    numbers = torch.random.get_rng_state()
-    for policy in (At(), nothing_to_add, SizeLimit(units=10**6).reached):
-        policy(run)
-    assert torch.equal(numbers, torch.random.get_rng_state())
-    assert all(torch.equal(a, b) for a, b in zip(before, run.model.state_dict().values(), strict=True))
 
 
 def _none(model, place):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-import creases
 from creases.growth import grow
 from growth_runs import classes, mlp
 
@@ -19,21 +18,12 @@ def test_progress_is_shown_when_asked_for_and_is_quiet_otherwise(capsys):
     run()
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "")
-    grown = run(progress=True)
+    grown = run(progress=True, validation=0.2)
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.count("epoch ") == len({record.epoch for record in grown.history.records}) + 1
-    assert captured.err.splitlines()[-1].startswith("epoch 10, loss ")
-
-
-def test_a_line_says_how_far_the_run_is():
-    lines = []
-    run(
-        validation=0.2,
-        budget=1,
-        callbacks=[lambda state: lines.append(creases.growth._loop.progress_line(state))],
-    )
-    (line,) = lines
-    assert line.startswith("epoch 1, loss ")
-    assert "validation" in line
-    assert line.endswith("widths 2-2, 20 parameters")
+    last = captured.err.splitlines()[-1]
+    widths, parameters = grown.history.last["widths"].values(), grown.history.last["parameters"]
+    assert last.startswith("epoch 10, loss ")
+    assert ", validation " in last
+    assert last.endswith(f"widths {'-'.join(map(str, widths))}, {parameters} parameters")

@@ -159,25 +159,6 @@ def test_no_size_is_tried_again_where_a_layer_has_as_few_units_as_the_model_has_
     assert all(before != after for before, after in widths)
 
 
-@pytest.mark.slow
-def test_both_networks_of_every_race_are_judged_by_averaged_weights(monkeypatch):
-    judged = []
-
-    def spy(net, average, samples):
-        judged.append((average, {name: value.detach().clone() for name, value in net.named_parameters()}))
-        return average_weights(net, average, samples)
-
-    monkeypatch.setattr(growing, "average_weights", spy)
-    run = begun(budget=60)
-    for _ in epochs(run):
-        pass
-    assert len(judged) > 1 + len(run.history.stages) > 2  # every network is looked at, most of them more than once
-    for average, now in judged:
-        assert average.keys() == now.keys()
-        assert all(average[name].shape == value.shape for name, value in now.items())
-        assert any(not torch.equal(average[name], value) for name, value in now.items())
-
-
 def test_averaged_weights_are_there_for_a_while_with_the_batch_norms_measured_anew():
     net, (x, y) = normed().train(), classes(30)
     samples = as_samples((x, y), net)
@@ -224,15 +205,6 @@ def test_many_samples_are_spread_over_the_blocks_and_their_mean_is_the_loss(n):
     scale = measure(net, samples, goal).loss / errors.mean()  # of the loss: its factor before the square
     assert found == pytest.approx(scale * sums / counts)
     assert np.average(found, weights=counts) == pytest.approx(measure(net, samples, goal).loss)
-
-
-def test_losses_are_measured_in_eval_mode_and_nothing_changes():
-    net, (x, y) = normed().train(), classes(30)
-    before, numbers = copy.deepcopy(net.state_dict()), torch.random.get_rng_state()
-    block_losses(net, as_samples((x, y), net), objective("classification", weighted=False))
-    assert all(torch.equal(a, b) for a, b in zip(before.values(), net.state_dict().values(), strict=True))
-    assert net.training
-    assert torch.equal(numbers, torch.random.get_rng_state())
 
 
 @given(st.lists(st.tuples(st.floats(-5, 5), st.floats(-5, 5)), min_size=1, max_size=60))

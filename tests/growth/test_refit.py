@@ -196,10 +196,6 @@ def test_a_run_that_goes_back_to_before_it_holds_the_samples_out_again() -> None
     assert run.grower.state.samples.size == ROWS * (1 - HELD)
 
 
-def test_the_history_keeps_it(overfitted: Run) -> None:
-    assert History.from_json(overfitted.history.to_json()).refit == overfitted.history.refit
-
-
 def test_a_table_that_overfits_still_ends_as_the_linear_model_where_no_network_was_better() -> None:
     iris = problems.get("iris")
     problem = Problem("iris", iris.X[:, :2], iris.y, iris.features[:2], iris.classes, target="species")

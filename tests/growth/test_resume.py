@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
+import copy
 
 import pytest
 import torch
 from torch import nn
 
-import creases
-from creases.errors import CreasesError, FileError
+from creases.errors import CreasesError
 from growth_runs import Residual, classes, conv, grow_and_save, mlp, normed, same_tensors, timeless
-
-TESTS = Path(__file__).parents[1]
-PATHS = os.pathsep.join([str(TESTS), str(Path(creases.__file__).parents[1])])  # the creases that is tested here
-ENVIRONMENT = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-#: Runs that are killed in the thorough tests only.
-OTHERS = ("fold", "tiny", "loader")
 
 
 class Stopped(Exception):
@@ -79,99 +66,68 @@ def make_rprop(parameters):
     return torch.optim.Rprop(parameters, lr=0.01)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["history", "model", "optimizer", "spent", "best"])
-def test_a_checkpoint_that_lacks_a_part_is_refused(name, tmp_path):
-    path = tmp_path / "run.pt"
-    options = {"how": "random", "when": 2, "budget": 3, "validation": 0.2, "checkpoint": path}
-    grow_and_save(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **options)
-    saved = torch.load(path, weights_only=True)
-    del saved[name]
-    torch.save(saved, path)
-    with pytest.raises(FileError, match=rf"cannot resume from .*run.pt: it is damaged \(KeyError\('{name}'\)\)"):
-        grow_and_save(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **options)
+@pytest.fixture(scope="module")
+def interrupted(tmp_path_factory):
+    """What a run that was stopped at the end of its second epoch has saved, and the call that resumes from a file."""
 
-
-@pytest.mark.parametrize(
-    ("part", "name", "value"),
-    [("widths", "0", 10**9), ("widths", "0", {}), ("spent", "epochs", []), ("spent", "seconds", None)],
-)
-def test_a_checkpoint_with_a_forged_size_is_refused(part, name, value, tmp_path):
-    path = tmp_path / "run.pt"
-    options = {"how": "random", "when": 2, "budget": 3, "checkpoint": path}
-    grow_and_save(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **options)
-    saved = torch.load(path, weights_only=True)
-    (saved["model"] if part == "widths" else saved)[part][name] = value
-    torch.save(saved, path)
-    with pytest.raises(FileError, match=r"cannot resume from .*run.pt: it is damaged"):
-        grow_and_save(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **options)
-
-
-def interrupted(path, **options):
-    """The checkpoint of a run that was stopped at the end of its second epoch, and the call that resumes it."""
-    call = {"how": "random", "when": 2, "budget": 6, "checkpoint": path, **options}
+    def run(path, **more):
+        options = {"how": "random", "when": 2, "budget": 6, "validation": 0.2, "checkpoint": path}
+        schedule = {"schedule": lambda optimizer: torch.optim.lr_scheduler.StepLR(optimizer, 3)}
+        return grow_and_save(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **options, **schedule, **more)
 
     def strike(state):
         if len(state.history.epochs) > 2:
             raise Stopped
 
+    path = tmp_path_factory.mktemp("interrupted") / "run.pt"
     with pytest.raises(Stopped):
-        grow_and_save(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", callbacks=[strike], **call)
-    saved = torch.load(path, weights_only=True)
-    return saved, lambda: grow_and_save(mlp(3, 2, 2, 2, seed=3), classes(30), "classification", **call)
+        run(path, callbacks=[strike])
+    return torch.load(path, weights_only=True), run
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("exp_avg", None),
-        ("exp_avg", torch.zeros(7)),
-        ("exp_avg", torch.zeros(5, 3, 3)),
-        ("exp_avg_sq", "x"),
-        ("step", "x"),
-        ("step", torch.zeros(2)),
-    ],
-)
-def test_an_optimizer_state_that_does_not_fit_the_network_is_refused(name, value, tmp_path):
-    saved, resume = interrupted(tmp_path / "run.pt")
-    saved["optimizer"]["state"][0][name] = value
-    torch.save(saved, tmp_path / "run.pt")
-    with pytest.raises(FileError, match=r"cannot resume from .*run.pt: .*; delete it to begin again"):
-        resume()
+def optimizer_state(name, value):
+    return lambda saved: saved["optimizer"]["state"][0].update({name: value})
 
 
-def test_a_scheduler_state_that_does_not_fit_is_refused(tmp_path):
-    def make(optimizer):
-        return torch.optim.lr_scheduler.StepLR(optimizer, 3)
+def group(**values):
+    return lambda saved: saved["optimizer"]["param_groups"][0].update(values)
 
-    saved, resume = interrupted(tmp_path / "run.pt", schedule=make)
-    saved["schedule"]["last_epoch"] = "x"
-    torch.save(saved, tmp_path / "run.pt")
-    with pytest.raises(FileError, match=r"cannot resume from .*run.pt: the optimizer cannot continue"):
-        resume()
+
+DAMAGED = "cannot resume from .*run.pt: it is damaged"
+AGAIN = "cannot resume from .*run.pt: .*; delete it to begin again"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("forge", "said"),
     [
-        (lambda saved: saved["optimizer"]["param_groups"][0].update(lr="x"), "the optimizer's 'lr' is 'x'"),
-        (lambda saved: saved["optimizer"]["param_groups"][0].update(betas=(0.5,)), "the optimizer's 'betas'"),
+        (group(lr="x"), "the optimizer's 'lr' is 'x'"),
+        (group(betas=(0.5,)), "the optimizer's 'betas'"),
         (lambda saved: saved["optimizer"]["param_groups"][0].pop("eps"), "the optimizer's group has no 'eps'"),
         (lambda saved: saved["optimizer"]["state"].update({99: {}}), "parameters that it does not have"),
         (lambda saved: saved["spent"].update(steps="x"), "the steps of what is spent must be a count"),
         (lambda saved: saved["spent"].update(epochs=float("nan")), "the epochs of what is spent must be an amount"),
         (lambda saved: saved.update(stage_end=-1), "the stage_end of the checkpoint must be a count"),
         (lambda saved: saved["best"].__setitem__(0, 99), "the best network is of epoch 99"),
+        *(
+            (lambda saved, name=name: saved.pop(name), rf"{DAMAGED} \(KeyError\('{name}'\)\)")
+            for name in ("history", "model", "optimizer", "spent", "best")
+        ),
+        *((lambda saved, width=width: saved["model"]["widths"].update({"0": width}), DAMAGED) for width in (10**9, {})),
+        (lambda saved: saved["spent"].update(epochs=[]), DAMAGED),
+        (lambda saved: saved["spent"].update(seconds=None), DAMAGED),
+        *((optimizer_state("exp_avg", value), AGAIN) for value in (None, torch.zeros(7), torch.zeros(5, 3, 3))),
+        (optimizer_state("exp_avg_sq", "x"), AGAIN),
+        *((optimizer_state("step", value), AGAIN) for value in ("x", torch.zeros(2))),
+        (lambda saved: saved["schedule"].update(last_epoch="x"), "the optimizer cannot continue"),
     ],
 )
-def test_a_forged_checkpoint_is_refused(forge, said, tmp_path):
-    saved, resume = interrupted(tmp_path / "run.pt", validation=0.2)
+def test_a_forged_checkpoint_is_refused(forge, said, interrupted, tmp_path):
+    saved, resume = copy.deepcopy(interrupted[0]), interrupted[1]
     forge(saved)
     torch.save(saved, tmp_path / "run.pt")
     with pytest.raises(CreasesError, match=said):
-        resume()
+        resume(tmp_path / "run.pt")
 
 
 @pytest.mark.slow
@@ -182,37 +138,3 @@ def test_the_optimizers_memory_is_resumed_with_its_groups(optimizer, tmp_path):
     whole = grow_and_save(mlp(3, 2, 2), data, "classification", **options)
     again = resumed_at_every((1, 2, 4), lambda: mlp(3, 2, 2), tmp_path / "run.pt", data, **options)
     assert same_tensors(whole.model, again.model)
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-@pytest.mark.parametrize("variant", ["stages", *(pytest.param(name, marks=pytest.mark.thorough) for name in OTHERS)])
-def test_killed_at_moments_of_chance_a_run_ends_the_same(variant, tmp_path):
-    program = [sys.executable, str(TESTS / "killed_runs.py"), variant, "7", "0", str(tmp_path)]
-    done = subprocess.run(program, env=ENVIRONMENT, capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)
-    assert found["kills"] == 7
-    assert found["same network"]
-    assert found["same history"]
-    assert found["steps"] >= 2
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_a_program_that_is_killed_goes_on_when_it_is_started_again(tmp_path):
-    folders = [tmp_path / "struck", tmp_path / "whole"]
-    for folder in folders:
-        folder.mkdir()
-    code = "import sys; from pathlib import Path; from killed_runs import left_alone\n"
-    code += "[left_alone('fold', Path(folder)) for folder in sys.argv[1:]]"
-    first = subprocess.Popen([sys.executable, "-c", code, str(folders[0])], env=ENVIRONMENT)
-    while not (folders[0] / "run.pt").exists() and first.poll() is None:
-        time.sleep(0.005)
-    first.send_signal(signal.SIGKILL)
-    assert first.wait() == -signal.SIGKILL
-    assert not (folders[0] / "history.json").exists()
-    subprocess.run([sys.executable, "-c", code, *map(str, folders)], env=ENVIRONMENT, check=True)
-    one, two = (torch.load(folder / "model.pt", weights_only=True) for folder in folders)
-    assert one.keys() == two.keys()
-    assert all(torch.equal(one[name], two[name]) for name in one)

@@ -45,19 +45,6 @@ def test_a_compiled_model_goes_on_after_growth_as_the_plain_one(backend, growth)
 
 
 @pytest.mark.thorough
-def test_a_model_that_was_compiled_in_place_goes_on():
-    def wrap(model):
-        model.compile(backend="aot_eager")
-        return model
-
-    before = graphs()
-    loop = train(Residual(), wrap=wrap)  # torch compiles no Sequential in place
-    assert graphs() > before + len(GROWTH)
-    assert_goes_on(loop)
-    assert loop.losses == pytest.approx(train(Residual()).losses, rel=1e-6)
-
-
-@pytest.mark.thorough
 def test_a_compiled_optimizer_step_goes_on():
     def update(loop, loss):
         loop.optimizer.zero_grad()

@@ -101,34 +101,6 @@ def test_every_new_unit_has_a_gradient_in_train_mode(model, kind):
         assert bool((gradient.reshape(proposal.count, -1).abs().sum(1) > 1e-12).all())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("make", [lambda p: torch.optim.SGD(p, 0.01, momentum=0.9), lambda p: torch.optim.AdamW(p)])
-@pytest.mark.parametrize("kind", PROPOSE)
-def test_the_optimizer_goes_on_with_its_state(model, kind, make):
-    (x, y), after = images(), copy.deepcopy(model)
-    optimizer = make(after.parameters())
-    for _ in range(2):
-        optimizer.zero_grad()
-        F.cross_entropy(after(x), y).backward()
-        optimizer.step()
-    old = after.blocks[1].bn1.weight
-    before = {key: value.clone() for key, value in optimizer.state[old].items()}
-    width = grow(after, kind, "blocks.1.conv1", optimizer).place.width
-    state = optimizer.state[after.blocks[1].bn1.weight]
-    for key, value in before.items():
-        if value.shape == old.shape:
-            assert torch.equal(state[key][:width], value)
-            assert key == "exp_avg_sq" or not state[key][width:].any()  # second moments start above zero
-    losses = []
-    for _ in range(3):
-        optimizer.zero_grad()
-        value = F.cross_entropy(after(x), y)
-        value.backward()
-        optimizer.step()
-        losses.append(value.item())
-    assert losses[-1] < losses[0]
-
-
 @pytest.mark.parametrize("bend", [nn.ReLU, nn.Tanh])
 @pytest.mark.parametrize("kind", ["tiny", "gradmax", "random", "split"])
 def test_linear_layers_with_a_norm_on_either_side_of_the_bend_grow_too(kind, bend):

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from creases._text import plural
 from creases.errors import InputError
 from creases.growth import GrowthConfig, History, grow
 from creases.growth._state import SizeLimit
@@ -202,28 +199,6 @@ def test_in_noise_what_was_gained_so_far_counts():
 
 
 # limits of size
-
-
-@pytest.mark.slow
-@pytest.mark.thorough
-@given(st.integers(1, 20), st.sampled_from(["random", "fold", "tiny"]), st.booleans())
-@settings(max_examples=8, deadline=None)
-def test_stages_grow_up_to_a_limit_of_units_and_no_further(limit, how, validated):
-    options = {"how": how, "growth_share": 0.9, "batch_size": 10, "max_units": limit, "growth_patience": None}
-    options |= {"budget": 150, "progress": False}
-    held = classes(20, seed=3) if validated else None
-    _, history = grow(mlp(3, 1, 2), classes(40), "classification", validation=held, **options)
-    widths = [epoch["widths"]["0"] for epoch in history.epochs]
-    assert max(widths) <= max(limit, 1)
-    for record in history.records:
-        if record.action == "grow":
-            assert record.width[1] <= limit
-    if widths[-1] == limit and "share" not in history.growth_ended:
-        assert (
-            history.growth_ended
-            == f"no further unit fits: the network is limited to {plural(limit, 'unit')} (it has {limit})"
-        )
-    assert history.ended.startswith("the budget of 150 epochs is spent")
 
 
 # the end of growth

@@ -30,11 +30,30 @@ def two_logits(model, X):
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(fold_cases())
-def test_the_crease_passes_through_the_fold_point_and_that_lies_on_the_boundary(case):
+def test_a_fold_is_at_the_boundary_near_a_typical_mistake_and_says_what_it_changes(case):
     proposal = fold(case.model, "0", case.X, case.y)
+    explanation = proposal.explanation
+    assert json.loads(json.dumps(explanation, allow_nan=False)) == explanation
+    assert explain(explanation).startswith(("1 unit added to '0' because", "No unit added to '0': "))
     if not proposal.count:
-        assert proposal.explanation["reason"]
+        assert explanation["reason"]
         return
+    assert_instance_is_typical(case, explanation["why"])
+    assert_crease_is_at_the_boundary(case, proposal)
+    assert_change_is_bounded(case, proposal)
+
+
+def assert_instance_is_typical(case, why):
+    """It is mispredicted, of the classes recorded, and so are the examples beside it."""
+    predicted = two_logits(case.model, case.X).argmax(axis=1)
+    assert predicted[why["instance"]] == why["predicted"] != why["true"] == case.y[why["instance"]]
+    assert why["features"] == case.X[why["instance"]].tolist()
+    assert 1 <= why["cluster"]["same_mistake"] <= why["cluster"]["mispredicted"] <= why["cluster"]["size"]
+    assert (predicted != case.y)[why["cluster"]["examples"]].all()
+
+
+def assert_crease_is_at_the_boundary(case, proposal):
+    """The crease passes through the fold point, which lies on the boundary, in the closure of the region used."""
     why, where = proposal.explanation["why"], proposal.explanation["where"]
     x_f = np.array(where["fold_point"])
     w, b = proposal.fan_in[0].numpy(), proposal.bias[0].item()
@@ -46,68 +65,23 @@ def test_the_crease_passes_through_the_fold_point_and_that_lies_on_the_boundary(
     assert abs(z[i] - z[j]) <= 1e-10 * size
     assert where["residual"] == pytest.approx(abs(z[i] - z[j]), abs=1e-12 * size)
     assert z.max() - z[i] <= 1e-9 * size  # i and j are the top classes there
-
-
-@pytest.mark.slow
-@settings(max_examples=25, deadline=None)
-@given(fold_cases())
-def test_the_fold_point_is_in_the_closure_of_the_region_used(case):
-    proposal = fold(case.model, "0", case.X, case.y)
-    if not proposal.count:
-        return
-    where, net = proposal.explanation["where"], creases.read(case.model)
-    sides = np.array([int(side) for side in where["region"]])
-    region = creases.regions._polytope.region_polytope(net, sides)
-    x_f = np.array(where["fold_point"])
+    region = creases.regions._polytope.region_polytope(net, np.array([int(side) for side in where["region"]]))
     assert (region.Q @ x_f - region.p <= 1e-10 * (np.abs(region.Q) @ np.abs(x_f) + np.abs(region.p) + 1)).all()
-    assert where["distance"] == pytest.approx(
-        np.linalg.norm(x_f - case.X[proposal.explanation["why"]["instance"]]), rel=1e-9, abs=1e-12
-    )
+    assert where["distance"] == pytest.approx(np.linalg.norm(x_f - case.X[why["instance"]]), rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.slow
-@settings(max_examples=25, deadline=None)
-@given(fold_cases())
-def test_the_typical_instance_is_mispredicted_and_is_of_the_classes_recorded(case):
-    proposal = fold(case.model, "0", case.X, case.y)
-    predicted = two_logits(case.model, case.X).argmax(axis=1)
-    if not proposal.count:
-        return
-    why = proposal.explanation["why"]
-    assert predicted[why["instance"]] == why["predicted"] != why["true"] == case.y[why["instance"]]
-    assert why["features"] == case.X[why["instance"]].tolist()
-    assert 1 <= why["cluster"]["same_mistake"] <= why["cluster"]["mispredicted"] <= why["cluster"]["size"]
-    assert (predicted != case.y)[why["cluster"]["examples"]].all()
-
-
-@pytest.mark.slow
-@settings(max_examples=25, deadline=None)
-@given(fold_cases())
-def test_no_output_changes_by_more_than_the_bound(case):
-    proposal = fold(case.model, "0", case.X, case.y)
-    if not proposal.count:
-        return
-    model = copy.deepcopy(case.model)
+def assert_change_is_bounded(case, proposal):
+    """No output changes by more than the bound, and every new parameter has a gradient."""
+    model, effect = copy.deepcopy(case.model), proposal.explanation["effect"]
     certificate = apply(proposal, model, data=torch.from_numpy(case.X))
-    effect = proposal.explanation["effect"]
     assert certificate.change == pytest.approx(effect["largest_change"], rel=1e-9, abs=1e-12)
-    if len(case.model) == 3:  # the unit feeds the outputs themselves
-        u, x_f = np.array(proposal.explanation["crease"]["normal"]), proposal.explanation["where"]["fold_point"]
-        rho = np.median(np.linalg.norm(case.model[0].weight.detach().numpy(), axis=1))
-        half = 1.0 if case.model[-1].out_features == 1 else 0.5
-        assert effect["bound"] == pytest.approx(0.05 * (rho or 1.0) * max(0, ((case.X - x_f) @ u).max()) * half)
-        assert certificate.change <= effect["bound"] * (1 + 1e-9) + 1e-12
-
-
-@pytest.mark.slow
-@settings(max_examples=25, deadline=None)
-@given(fold_cases())
-def test_every_new_parameter_has_a_gradient_that_lowers_the_loss_at_once(case):
-    proposal = fold(case.model, "0", case.X, case.y)
-    if not proposal.count or len(case.model) > 3:  # behind a later bend a unit may feed what is off everywhere
+    if len(case.model) > 3:  # behind a later bend a unit may feed what is off everywhere
         return
-    model = copy.deepcopy(case.model)
-    apply(proposal, model)
+    u, x_f = np.array(proposal.explanation["crease"]["normal"]), proposal.explanation["where"]["fold_point"]
+    rho = np.median(np.linalg.norm(case.model[0].weight.detach().numpy(), axis=1))
+    half = 1.0 if case.model[-1].out_features == 1 else 0.5
+    assert effect["bound"] == pytest.approx(0.05 * (rho or 1.0) * max(0, ((case.X - x_f) @ u).max()) * half)
+    assert certificate.change <= effect["bound"] * (1 + 1e-9) + 1e-12
     cost(model, torch.from_numpy(case.X), torch.from_numpy(case.y)).backward()
     assert (model[0].weight.grad[-1] != 0).all()
     assert model[0].bias.grad[-1] != 0
@@ -126,15 +100,6 @@ def test_the_first_order_change_is_the_derivative_of_the_loss(case):
     apply(proposal, model)
     change = cost(model, X, y).item() - before
     assert change == pytest.approx(proposal.explanation["effect"]["first_order_change"], rel=1e-2, abs=1e-12)
-
-
-@pytest.mark.slow
-@settings(max_examples=20, deadline=None)
-@given(fold_cases())
-def test_the_record_is_json_and_reads_as_a_sentence(case):
-    proposal = fold(case.model, "0", case.X, case.y)
-    assert json.loads(json.dumps(proposal.explanation, allow_nan=False)) == proposal.explanation
-    assert explain(proposal.explanation).startswith(("1 unit added to '0' because", "No unit added to '0': "))
 
 
 @pytest.mark.parametrize("widths", [[2, 4, 2], [5, 6, 3], [3, 4, 1], [2, 4, 4, 3]])
@@ -224,17 +189,6 @@ def test_a_deeper_layer_folds_in_the_space_of_what_enters_it(bend, outputs):
     z = two_logits(model[2:], x_f.numpy())[0]
     assert abs(z[why["true"]] - z[why["predicted"]]) <= 1e-10 * np.abs(z).sum() + 1e-12
     assert apply(proposal, model, data=torch.from_numpy(X)).change <= proposal.explanation["effect"]["bound"] + 1e-12
-
-
-@pytest.mark.slow
-def test_a_fold_of_the_first_of_two_layers_lowers_the_loss_after_training():
-    X, y = circle(n=200)
-    model = train_briefly(perceptron([2, 3, 4, 2], np.random.default_rng(3)), X, y, 300)
-    proposal = fold(model, "0", X, y)
-    inputs_, targets = torch.from_numpy(X), torch.from_numpy(y)
-    before = cost(model, inputs_, targets).item()
-    apply(proposal, model)
-    assert cost(train_briefly(model, X, y, 300), inputs_, targets).item() < before
 
 
 def test_options_give_the_rules_of_the_slides():

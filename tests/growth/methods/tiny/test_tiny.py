@@ -19,6 +19,8 @@ from creases.growth.methods._tiny.tiny import tiny
 from first_order import apply_to_copy, conv, data, loss, mean_loss, mlp, place_of, slope
 from surgery_models import Branches
 
+#: Units that a linear correlation gives, however weak.
+PLAIN = {"fallback": None, "above_noise": False}
 BENDS = [nn.Tanh, nn.ReLU, nn.SELU, nn.GELU, nn.SiLU, lambda: nn.LeakyReLU(0.2), nn.PReLU, nn.ELU, lambda: nn.PReLU(3)]
 
 
@@ -76,16 +78,7 @@ def test_the_gain_is_the_exact_slope_and_the_search_saw_the_grown_model(make, sh
     model, (x, y) = seeded(make), data(shape)
     held = (torch.cat([x, data(shape, 20, 7)[0]]), torch.cat([y, data(shape, 20, 7)[1]]))
     proposal = tiny(
-        model,
-        place_of(model, name, shape),
-        (x, y),
-        loss,
-        validation=held,
-        count=3,
-        tau=0,
-        project=project,
-        fallback=None,
-        above_noise=False,
+        model, place_of(model, name, shape), (x, y), loss, validation=held, count=3, tau=0, project=project, **PLAIN
     )
     if not proposal.count:
         assert project
@@ -104,18 +97,7 @@ def test_every_weight_of_a_new_unit_has_a_gradient(make):
     shape = (3,) if isinstance(model[0], nn.Linear) else (2, 7, 7)
     x, y = data(shape)
     place = place_of(model, "0", shape)
-    proposal = tiny(
-        model,
-        place,
-        (x, y),
-        loss,
-        validation=(x, y),
-        tau=0,
-        count=4,
-        project=False,
-        fallback=None,
-        above_noise=False,
-    )
+    proposal = tiny(model, place, (x, y), loss, validation=(x, y), tau=0, count=4, project=False, **PLAIN)
     after = apply_to_copy(model, proposal)
     loss(after(x), y).backward()
     new = proposal.place.width
@@ -143,7 +125,7 @@ def test_for_relu_the_better_sign_is_chosen():
 
 def test_an_amplitude_of_zero_adds_nothing():
     model, (x, y) = mlp(), data(n=20)
-    proposal = tiny(model, "2", (x, y), loss, validation=(x, 1 - y), tau=0, count=1, fallback=None, above_noise=False)
+    proposal = tiny(model, "2", (x, y), loss, validation=(x, 1 - y), tau=0, count=1, **PLAIN)
     assert proposal.count == 0
     assert "the new units do not lower the loss" in proposal.explanation["reason"]
     assert explain(proposal.explanation).startswith("No unit added to '2': the new units")
@@ -156,18 +138,16 @@ def test_where_all_units_together_do_not_help_the_strongest_may():
         model[2].weight.zero_()
     # the second correlation does not hold for held-out samples, where it is turned round
     seen, held = x * torch.tensor([2.0, 1.0]), x * torch.tensor([2.0, -10.0])
-    proposal = tiny(
-        model, "0", (x, seen), nn.MSELoss(), validation=(x, held), project=False, fallback=None, above_noise=False
-    )
+    proposal = tiny(model, "0", (x, seen), nn.MSELoss(), validation=(x, held), project=False, **PLAIN)
     assert (proposal.count, proposal.explanation["candidates"]) == (1, 2)
     assert float(proposal.fan_out["2"][0].abs()) > 5 * float(proposal.fan_out["2"][1].abs())
 
 
 def test_held_out_samples_of_ones_own_make_the_proposal_independent_of_batches_and_order():
     model, (x, y), held = mlp(), data(), data(seed=3)
-    whole = tiny(model, "0", (x, y), loss, validation=held, tau=0, fallback=None, above_noise=False)
+    whole = tiny(model, "0", (x, y), loss, validation=held, tau=0, **PLAIN)
     parts = [(x[part], y[part]) for part in torch.arange(120).flip(0).split(50)]
-    other = tiny(model, "0", parts, loss, validation=held, tau=0, fallback=None, above_noise=False)
+    other = tiny(model, "0", parts, loss, validation=held, tau=0, **PLAIN)
     assert torch.allclose(
         torch.einsum("ki,ok->oi", whole.fan_in, whole.fan_out["2"]),
         torch.einsum("ki,ok->oi", other.fan_in, other.fan_out["2"]),
@@ -178,13 +158,13 @@ def test_held_out_samples_of_ones_own_make_the_proposal_independent_of_batches_a
 def test_the_number_of_units_follows_the_spectrum():
     model, (x, y) = mlp(widths=(6, 3, 4)), data((6,))
     y = (y + 2 * (x[:, 2] > 0)) % 4
-    every = tiny(model, "0", (x, y), loss, tau=0, count=9, fallback=None, above_noise=False)
+    every = tiny(model, "0", (x, y), loss, tau=0, count=9, **PLAIN)
     squares = [value**2 for value in every.explanation["lambda"]]
     tau = (squares[0] + squares[1]) / 2 / every.explanation["loss"]
     assert every.count > 1
-    assert tiny(model, "0", (x, y), loss, tau=tau, fallback=None, above_noise=False).count == 1
-    assert tiny(model, "0", (x, y), loss, tau=0, count=2, fallback=None, above_noise=False).count <= 2
-    none = tiny(model, "0", (x, y), loss, tau=1e3, fallback=None, above_noise=False)
+    assert tiny(model, "0", (x, y), loss, tau=tau, **PLAIN).count == 1
+    assert tiny(model, "0", (x, y), loss, tau=0, count=2, **PLAIN).count <= 2
+    none = tiny(model, "0", (x, y), loss, tau=1e3, **PLAIN)
     assert (none.count, none.gain) == (0, 0.0)
     assert "no linear correlation" in none.explanation["reason"]
 
@@ -199,7 +179,7 @@ def test_dead_layers_are_reported_and_get_nothing():
         (behind, "0", "the loss does not depend on '2'"),
         (before, "2", "no input of '2' is active"),
     ):
-        proposal = tiny(dead, name, (x, y), loss, fallback=None, above_noise=False)
+        proposal = tiny(dead, name, (x, y), loss, **PLAIN)
         assert proposal.count == 0
         assert proposal.explanation["reason"].startswith("dead layer: ")
         assert why in proposal.explanation["reason"]
@@ -207,7 +187,7 @@ def test_dead_layers_are_reported_and_get_nothing():
 
 def test_the_explanation_is_json_and_can_be_said():
     model, (x, y) = mlp(nn.ReLU), data()
-    proposal = tiny(model, "2", (x, y), loss, tau=0, count=2, fallback=None, above_noise=False)
+    proposal = tiny(model, "2", (x, y), loss, tau=0, count=2, **PLAIN)
     explanation = json.loads(json.dumps(proposal.explanation))
     assert 0 < explanation["bottleneck_after"] < explanation["bottleneck"]
     assert explanation["samples"] + explanation["line_search"]["samples"] == 120
@@ -218,7 +198,7 @@ def test_the_explanation_is_json_and_can_be_said():
 
 def test_to_first_order_the_bottleneck_falls_as_the_spectrum_says():
     model, (x, y) = mlp(), data()
-    options = {"tau": 0, "fallback": None, "above_noise": False, "ridge": 0.0}
+    options = {"tau": 0, "ridge": 0.0, **PLAIN}
     found = tiny(model, "2", (x, y), loss, validation=(x, y), **options).explanation
     values = found["lambda"][: found["units"]]
     # units of one size, alpha' S alpha = |omega| = 1, give lambda_k each, and are orthogonal
@@ -232,18 +212,11 @@ def test_places_that_the_mathematics_does_not_allow_are_refused():
     for between, why in ((plain, "one batch norm with weights, .* got '0'"), (nn.Sigmoid(), "whose bend is 0.5 there")):
         model = nn.Sequential(nn.Linear(3, 4), between, nn.Linear(4, 2)).double()
         with pytest.raises(InputError, match=why):
-            tiny(model, "0", (x, y), loss, fallback=None, above_noise=False)
+            tiny(model, "0", (x, y), loss, **PLAIN)
     with pytest.raises(InputError, match="a bend with a slope at 0"):
-        tiny(
-            nn.Sequential(nn.Linear(3, 4), nn.Hardshrink(), nn.Linear(4, 2)).double(),
-            "0",
-            (x, y),
-            loss,
-            fallback=None,
-            above_noise=False,
-        )
+        tiny(nn.Sequential(nn.Linear(3, 4), nn.Hardshrink(), nn.Linear(4, 2)).double(), "0", (x, y), loss, **PLAIN)
     with pytest.raises(InputError, match="count must be a positive integer"):
-        tiny(mlp(), "0", (x, y), loss, count=0, fallback=None, above_noise=False)
+        tiny(mlp(), "0", (x, y), loss, count=0, **PLAIN)
     with pytest.raises(InputError, match="fallback must be 'second', 'random' or None"):
         tiny(mlp(), "0", (x, y), loss, tau=10, fallback="third", above_noise=False)
 
@@ -251,7 +224,7 @@ def test_places_that_the_mathematics_does_not_allow_are_refused():
 @pytest.mark.parametrize(("make", "shape", "name"), [(lambda: mlp(nn.ReLU), (3,), "0"), (conv, (2, 7, 7), "2")])
 def test_the_best_move_of_the_present_weights_lowers_the_loss_by_what_its_search_saw(make, shape, name):
     model, (x, y), held = make(), data(shape), data(shape, 40, 9)
-    options = {"validation": held, "tau": 0, "fallback": None, "above_noise": False, "move": True, "project": False}
+    options = {"validation": held, "tau": 0, **PLAIN, "move": True, "project": False}
     proposal = tiny(model, place_of(model, name, shape), (x, y), loss, **options)
     said = proposal.explanation["move"]
     assert proposal.count
@@ -270,7 +243,7 @@ def test_the_best_move_of_the_present_weights_lowers_the_loss_by_what_its_search
 
 def test_a_move_that_raises_the_loss_on_held_out_samples_is_left_out():
     model, (x, y) = mlp(nn.ReLU, (3, 4, 2)), data()
-    options = {"tau": 0, "fallback": None, "above_noise": False, "project": False, "move": True}
+    options = {"tau": 0, **PLAIN, "project": False, "move": True}
     assert tiny(model, "0", (x, y), loss, validation=(x, y), **options).change
     against = tiny(model, "0", (x, y), loss, validation=(x, 1 - y), **options)  # the loss is convex in the last layer
     assert against.explanation["move"]["amplitude"] == 0
@@ -286,9 +259,7 @@ def test_where_no_linear_correlation_is_left_others_are_found(fallback, bend):
     model = nn.Sequential(nn.Linear(1, 1, bias=False), bend(), nn.Linear(1, 1)).double()
     with torch.no_grad():
         model[0].weight.zero_(), model[2].weight.fill_(1.0), model[2].bias.zero_()
-    assert (
-        tiny(model, "0", (x, y), nn.MSELoss(), validation=(x, y), tau=1e-6, fallback=None, above_noise=False).count == 0
-    )
+    assert tiny(model, "0", (x, y), nn.MSELoss(), validation=(x, y), tau=1e-6, **PLAIN).count == 0
     proposal = tiny(
         model, "0", (x, y), nn.MSELoss(), validation=(x, y), fallback=fallback, tau=1e-6, count=2, above_noise=False
     )
@@ -308,8 +279,8 @@ def test_samples_grow_with_the_square_root_of_the_widths():
 
 def test_float32_models_are_grown_from_float64_statistics():
     model, (x, y) = mlp(nn.ReLU).float(), data()
-    proposal = tiny(model, "0", (x.float(), y), loss, tau=0, count=2, fallback=None, above_noise=False)
-    double = tiny(mlp(nn.ReLU), "0", (x, y), loss, tau=0, count=2, fallback=None, above_noise=False)
+    proposal = tiny(model, "0", (x.float(), y), loss, tau=0, count=2, **PLAIN)
+    double = tiny(mlp(nn.ReLU), "0", (x, y), loss, tau=0, count=2, **PLAIN)
     apply(proposal, model)
     assert model[0].weight.dtype == torch.float32
     assert proposal.explanation["lambda"] == pytest.approx(double.explanation["lambda"], rel=1e-4)
