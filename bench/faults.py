@@ -240,7 +240,7 @@ def _become(arguments: tuple[str, ...], prepare: Callable[[], None], errors: int
         os.dup2(errors, 2)
         sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
         prepare()
-        if COMMANDS_OF_THEIR_OWN & {arguments[0]}:
+        if arguments[0] in COMMANDS_OF_THEIR_OWN and os.access(sys.executable, os.X_OK):
             os.execv(sys.executable, [sys.executable, "-m", "creases", *arguments])
         app(list(arguments), standalone_mode=True)
         code = 0
