@@ -203,9 +203,8 @@ def warm_up(command: Command) -> float:
     """Run a command as it is; return its seconds in a second run."""
     if command.serves:
         return 0.0
-    if not command.starts_processes:
-        run(fill(command, command.output))
-        remove(Path(command.output or "nothing"))
+    run(fill(command, command.output))
+    remove(Path(command.output or "nothing"))
     start = time.perf_counter()
     outcome = fork(fill(command, command.output))
     assert outcome.code == 0, outcome
