@@ -130,15 +130,15 @@ def measure_creases(table: PlainTable) -> dict[str, Any]:
         start = time.process_time()
         model = creases.fit_table(train, "y")
         seconds = time.process_time() - start
-    encoding = model.encoding
+    encoding = model.schema.encoding
     return {
         "score": score(table, test["y"], model.predict(test.drop(columns="y"))),
         "cpu_seconds": round(seconds, 3),
         "warnings": [str(each.message) for each in said],
         "left_out": {} if encoding is None else encoding.left_out,
         "kinds": {} if encoding is None else encoding.kinds,
-        "inputs": len(model.features),
-        "stages": [step.stage for step in model.steps if step.is_kept],
+        "inputs": len(model.schema.features),
+        "stages": [step.stage for step in model.function.steps if step.is_kept],
     }
 
 

@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from creases.tables import TableEncoding, parse_table
+from creases.tables import TableModel, parse_table
+from creases.tables._model.row_model import RowSchema
 from creases.tables._stages.model import Curve, CurveModel, Plane, Units
 from creases.tables._stages.pairs import PairHinges, Variable
-from creases.tables._words.terms import Terms
-
-
-@dataclass
-class Model:
-    """A model with curves, as words need it."""
-
-    function: Any
-    encoding: TableEncoding | None
-    features: tuple[str, ...]
-    classes: tuple[str, ...] | None = None
-    target: str = "y"
-    threshold: float = 0.5
-
-    def terms(self):
-        return Terms.from_model(self)
-
-    @property
-    def network(self):
-        return self.function.network
 
 
 def make_model(text: str, curves: dict[str, tuple[list[float], list[Any]]], *, intercept: Any = 0.0, **options: Any):
@@ -46,7 +27,21 @@ def make_model(text: str, curves: dict[str, tuple[list[float], list[Any]]], *, i
     unknown = set(curves) - set(parts)
     assert not unknown, f"{unknown} are no inputs of {list(parts)}"
     function = CurveModel(problem.features, n_classes, np.asarray(intercept, float) * np.ones(m), parts)
-    return Model(function, problem.encoding, problem.features, problem.classes, problem.target), problem
+    schema = RowSchema(
+        features=problem.features,
+        classes=problem.classes,
+        targets=(problem.target,),
+        encoding=problem.encoding,
+        center=problem.X.mean(axis=0),
+        spread=np.where(problem.X.std(axis=0) > 0, problem.X.std(axis=0), 1.0),
+        ranges=np.stack([problem.X.min(axis=0), problem.X.max(axis=0)], axis=1),
+    )
+    return TableModel(function=function, schema=schema), problem
+
+
+def set_threshold(model: TableModel, threshold: float) -> TableModel:
+    """Return the model with another threshold."""
+    return replace(model, schema=replace(model.schema, threshold=threshold))
 
 
 TEXT = "age,home,garden,sold,y\n" + "".join(
@@ -74,7 +69,7 @@ def random_model(seed, n_classes, *, units=False, plane=False):
     if units:
         knots = tuple(np.array([x.min(), x.max() if np.ptp(x) else x.min() + 1]) for x in X.T)
         parts = rng.normal(size=(6, d)), rng.normal(size=6), rng.normal(size=(6, m)), rng.normal(size=m)
-        model.function = type(model.function)(**{**vars_of(model.function), "units": Units(knots, *parts)})
+        model = replace(model, function=replace(model.function, units=Units(knots, *parts)))
     if plane:
         levels = [j for j, feature in enumerate(problem.encoding.features) if feature.column == "home"]
         variables = (Variable("number", 0, np.array([0])), Variable("category", 1, np.array(levels)))
@@ -82,11 +77,5 @@ def random_model(seed, n_classes, *, units=False, plane=False):
         hinges = PairHinges(variables, knots, np.zeros(4, int), np.array(levels), np.tile([1.0, 1.0, -1.2], (4, 1)))
         groups = ((problem.features[0],), tuple(problem.features[j] for j in levels))
         one = Plane(groups, hinges, 5 * rng.normal(size=(4, m)), {}, np.zeros(m))
-        model.function = type(model.function)(**{**vars_of(model.function), "planes": (one,)})
+        model = replace(model, function=replace(model.function, planes=(one,)))
     return model, problem
-
-
-def vars_of(function):
-    """Return the fields of a model of curves."""
-    names = ("features", "n_classes", "intercept", "curves", "planes", "units", "steps")
-    return {name: getattr(function, name) for name in names}

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 import creases
+from creases import tables
 from creases._text import OneLine
 
 ROOT = Path(__file__).parents[1]
@@ -79,6 +80,13 @@ def test_the_wheel_has_no_reproduction_in_it(tmp_path):
     names = zipfile.ZipFile(wheel).namelist()
     assert any(name == "creases/py.typed" for name in names)
     assert not [name for name in names if "reproduc" in name or "/results/" in name]
+
+
+@pytest.mark.parametrize(("kind", "most"), [(tables.TableModel, 22), (tables.GrownModel, 24)])
+def test_a_model_of_a_table_has_few_public_names(kind, most):
+    names = {*dir(kind), *(each.name for each in fields(kind))}
+    public = sorted(name for name in names if not name.startswith("_"))
+    assert len(public) <= most, public
 
 
 def _public_results():

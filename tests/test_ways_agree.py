@@ -93,7 +93,7 @@ def test_the_option_that_a_file_without_clear_names_needs_is_one_of_fit_table(tm
     (tmp_path / "t.csv").write_text(f"a,2020,y\n{lines}\n")
     with pytest.raises(InputError, match="header=True or header=False"):
         creases.fit_table(tmp_path / "t.csv")
-    assert creases.fit_table(tmp_path / "t.csv", header=True).features == ("a", "2020")
+    assert creases.fit_table(tmp_path / "t.csv", header=True).schema.features == ("a", "2020")
 
 
 @pytest.mark.parametrize("model", [torch.nn.Linear(2, 1), [(np.eye(2), np.zeros(2))]], ids=["module", "arrays"])

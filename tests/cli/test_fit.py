@@ -136,7 +136,7 @@ def test_columns_that_look_like_ids_are_named_with_what_became_of_them(run, tmp_
         assert "caution: 't' looks like an ID" in text
         assert "left out: 'serial' (ID: 300 different values in 300 rows)" in text
     loaded = creases.load("o")
-    assert loaded.features == ("t", "x")
+    assert loaded.schema.features == ("t", "x")
     assert "left out: 'serial'" in repr(loaded)
 
 
@@ -214,7 +214,7 @@ def test_codes_groups_and_time_are_options_of_the_command(run, tmp_path):
     assert "-999: +" in said
     assert "rows to test with are the last ones" in said
     model = creases.load("o")
-    assert model.features == ("income", "income is -999")
+    assert model.schema.features == ("income", "income is -999")
     from creases.tables import load_settings
 
     command = load_settings(tmp_path / "o").command("o")

@@ -354,6 +354,6 @@ def test_a_rare_class_is_warned_of_and_found_with_weights_and_a_threshold(run, t
     assert metrics["class_weights"] == [1.0, 12.0]
     assert set(metrics["baselines"]) == {"LogisticRegression", "HistGradientBoosting", "most frequent class"}
     model = creases.load(tmp_path / "o")
-    assert model.threshold == metrics["threshold"] != 0.5
-    positive = model.predict_proba(x)[:, 1] > model.threshold
+    assert model.schema.threshold == metrics["threshold"] != 0.5
+    positive = model.predict_proba(x)[:, 1] > model.schema.threshold
     assert ((model.predict(x) == "yes") == positive).all()

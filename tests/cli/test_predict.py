@@ -83,7 +83,7 @@ def test_regions_are_numbered_by_the_rows_trained_on_and_count_them(folder):
     for x, k in zip(X, number, strict=True):
         assert k == 0 or (patterns == model.network.pattern(x[None])).all(axis=1).any()
     assert all(held[i] == counts[number[i] - 1] for i in range(12) if number[i])
-    assert description["inputs"] == list(model.features)
+    assert description["inputs"] == list(model.schema.features)
 
 
 def test_rows_outside_the_training_data_are_flagged_with_their_inputs(folder):
@@ -97,13 +97,13 @@ def test_rows_outside_the_training_data_are_flagged_with_their_inputs(folder):
 def test_the_distance_to_the_boundary_is_that_of_a_tie(folder):
     model = creases.load(folder / "run")
     X = model.encode(homes(2, 3)).X
-    frame = model.encoded_frame(X, budget=5.0)
+    frame = model._encoded_frame(X, budget=5.0)
     assert (frame["boundary distance at least"] <= frame["boundary distance"]).all()
     piece = model.network.piece(X[0])
     if len(model.regions) == 1:  # a linear network: the distance of a point from a plane
         J = np.asarray(piece.J).reshape(2, -1)
         outputs = np.asarray(model.network(X[0]))
-        expected = abs(outputs[0] - outputs[1]) / np.linalg.norm((J[0] - J[1]) * model.spread)
+        expected = abs(outputs[0] - outputs[1]) / np.linalg.norm((J[0] - J[1]) * model.schema.spread)
         assert frame["boundary distance"][0] == pytest.approx(expected, rel=1e-5)
 
 
@@ -125,7 +125,7 @@ def test_the_threshold_decides_and_moves_the_boundary(folder):
     model = creases.load(folder / "run")
     dear = model.predict_proba(homes(12, 1))[:, 1]
     cut = float(np.sort(dear)[8:10].mean())
-    moved = replace(model, threshold=cut)
+    moved = replace(model, schema=replace(model.schema, threshold=cut))
     assert ((moved.predict(homes(12, 1)) == "dear") == (dear > cut)).all()
     outputs = shift_decision(moved.network, cut)(model.encode(homes(12, 1)).X)
     np.testing.assert_array_equal(outputs.argmax(axis=1) == 1, dear > cut)
@@ -134,7 +134,7 @@ def test_the_threshold_decides_and_moves_the_boundary(folder):
 def test_rows_are_explained_by_the_names_of_columns(folder):
     model = creases.load(folder / "run")
     why = model.explain(homes(3, 4)).parts
-    assert set(model.columns) <= set(why.columns)
+    assert set(model.schema.columns) <= set(why.columns)
     odds = np.diff(np.log(model.predict_proba(homes(3, 4))), axis=1)[:, 0]
     np.testing.assert_allclose(why.sum(axis=1), odds, atol=1e-9)
 

@@ -122,7 +122,7 @@ def predict_rows(
         begin("reading the rows")
         encoded = model.encode(data, header=header)
         begin("predicting")
-        frame = model.encoded_frame(
+        frame = model._encoded_frame(
             encoded.X, budget=distance, coverage=coverage, by=by, **(where if is_parallel else {})
         )
     if out is not None:
@@ -132,7 +132,7 @@ def predict_rows(
             write(temporary, index=False)
     for line in encoded.notes:
         note(line)
-    summary = model.summarize(frame) | {"file": out and str(out), "notes": list(encoded.notes)}
+    summary = model._summarize(frame) | {"file": out and str(out), "notes": list(encoded.notes)}
     if as_json:
         rows = {} if out is not None else {"predictions": frame.to_dict("records")}
         print_json(summary | rows)
@@ -171,7 +171,7 @@ def _print(model: RowModel, summary: dict[str, Any], out: Path | None, run: Path
     listing = list(summary["predicted"].items())[:COUNTED]
     form = "{0} {1:,}" if model.classes is not None else "{0} {1:.6g}"
     rows: list[tuple[str, ...]] = [
-        ("predicted " + (model.target or "class"), ", ".join(form.format(*pair) for pair in listing)),
+        ("predicted " + (model.schema.target or "class"), ", ".join(form.format(*pair) for pair in listing)),
         ("outside the range of the training rows", plural(summary["outside"], "row")),
     ]
     if "in_new_regions" in summary:

@@ -2,6 +2,7 @@
 
 import base64
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +12,7 @@ from creases.show.report._pair_pictures import CELLS, pair_picture
 from creases.tables import model_graphs
 from creases.tables._stages.model import Plane
 from creases.tables._stages.pairs import PairHinges, Variable
-from readable_models import make_model, vars_of
+from readable_models import make_model
 
 
 def with_plane(text, first, second, hinges, weights):
@@ -19,7 +20,7 @@ def with_plane(text, first, second, hinges, weights):
     model, problem = make_model(text, {})
     groups = tuple(tuple(problem.features[j] for j in side) for side in (first, second))
     plane = Plane(groups, hinges, np.asarray(weights, float)[:, None], {}, np.zeros(1))
-    model.function = type(model.function)(**{**vars_of(model.function), "planes": (plane,)})
+    model = replace(model, function=replace(model.function, planes=(plane,)))
     return model_graphs(model, X=problem.X)[-1]
 
 

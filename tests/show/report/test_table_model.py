@@ -42,7 +42,7 @@ def test_the_report_leads_with_whether_the_model_is_good(sections):
 
 def test_scores_stand_beside_a_linear_model_and_a_constant(sections, model):
     scores = sections["parts"][0]
-    assert [bar["name"] for bar in scores["bars"]] == ["this model", *(each.name for each in model.baselines[1:])]
+    assert [bar["name"] for bar in scores["bars"]] == ["this model", *(each.name for each in model._baselines[1:])]
     assert "Better than Ridge" in scores["text"]
 
 
@@ -62,7 +62,7 @@ def test_facts_say_that_a_prediction_is_the_sum_of_the_curves(sections):
 def test_facts_say_how_far_the_sum_is_from_the_network():
     rows = "".join(f"{k % 40},{['Ulm', 'Bonn', 'Kiel'][k % 3]},{abs(k % 40 - 15) * (k % 3)}\n" for k in range(120))
     model = fit_table(parse_table("size,town,y\n" + rows, "homes.csv"), family="normal")
-    assert model.planes or model.units is not None  # a product is no sum of curves
+    assert model.planes or model.function.units is not None  # a product is no sum of curves
     gap = float(proved_section(model)["text"].split("largest difference ")[1].split(")")[0])
     assert gap < 1e-9
 

@@ -34,7 +34,7 @@ def fit(table, target="y", **options):
 
 def test_a_trend_over_the_row_number_is_used_with_both_readings():
     model, said = fit(make_rows(trend=3.0))
-    assert model.features == ("t", "x")
+    assert model.schema.features == ("t", "x")
     assert model.scores["test"].iloc[0] > 0.9
     used = next(text for text in said if text.startswith("'t'"))
     assert "row number; held-out rows are better predicted with it" in used
@@ -46,7 +46,7 @@ def test_a_trend_over_the_row_number_is_used_with_both_readings():
 
 def test_numbers_and_texts_that_only_name_rows_are_left_out_and_named():
     model, said = fit(make_rows())
-    assert model.features == ("x",)
+    assert model.schema.features == ("x",)
     reasons = (
         "'t' (ID: row number; held-out rows are not better predicted with it)",
         "'record_id' (ID: different in every row; held-out rows are not better predicted with it)",
@@ -59,11 +59,11 @@ def test_numbers_and_texts_that_only_name_rows_are_left_out_and_named():
 
 def test_columns_that_the_user_leaves_out_are_not_tried_and_not_warned_of():
     model, said = fit(make_rows(trend=3.0), drop=["t", "record_id", "serial"])
-    assert model.features == ("x",)
+    assert model.schema.features == ("x",)
     assert said == []
-    assert set(model.encoding.left_out.values()) == {"not chosen"}
+    assert set(model.schema.encoding.left_out.values()) == {"not chosen"}
     model, said = fit(make_rows(trend=3.0), inputs=["x"])
-    assert (model.features, said) == (("x",), [])
+    assert (model.schema.features, said) == (("x",), [])
 
 
 def test_without_its_ids_a_table_has_the_same_model():
@@ -89,7 +89,7 @@ def test_text_that_is_missing_in_rows_of_another_kind_is_used():
     cabin = [f"C{k}" if has else None for k, has in enumerate(has_cabin)]
     frame = pd.DataFrame({"cabin": cabin, "x": rng.normal(size=400), "y": has_cabin + 0.1 * rng.normal(size=400)})
     model, said = fit(frame)
-    assert "cabin is missing" in model.features
+    assert "cabin is missing" in model.schema.features
     assert said == []
     assert model.scores["test"].iloc[0] > 0.9
 
@@ -98,19 +98,19 @@ def test_estimators_and_problems_try_the_same_columns():
     frame = make_rows(trend=3.0)
     with pytest.warns(ColumnWarning) as said:
         model = TableRegressor().fit(frame.drop(columns="y"), frame["y"])
-    assert model.model_.features == ("t", "x")
+    assert model.model_.schema.features == ("t", "x")
     assert any("'t' looks like an ID" in str(each.message) for each in said)
     assert model.score(frame.drop(columns="y"), frame["y"]) > 0.9
     parsed = parse_table(frame.to_csv(index=False), "rows.csv", "y")
     assert parsed.features == read_table(frame, "y").features == ("x",)
-    assert fit(parsed, None)[0].features == ("t", "x")
+    assert fit(parsed, None)[0].schema.features == ("t", "x")
 
 
 def test_several_targets_share_what_is_used():
     frame = make_rows(trend=3.0)
     frame["z"] = frame["y"] - 2 * frame["x"]
     model, said = fit(frame, ["y", "z"])
-    assert model.features == ("t", "x")
+    assert model.schema.features == ("t", "x")
     assert len(said) == 2
 
 
@@ -122,8 +122,8 @@ def test_a_streamed_table_uses_the_same_columns(tmp_path, trend):
     pq.write_table(pa.Table.from_pandas(frame), path, row_group_size=10_000)
     memory, said = fit(frame)
     streamed, also_said = fit(str(tmp_path / "*.parquet"), engine="serial")
-    assert streamed.n_rows["train"] + streamed.n_rows["test"] == 60_000
-    assert streamed.features == memory.features == (("t", "x") if trend else ("x",))
-    assert streamed.encoding.kinds == memory.encoding.kinds
+    assert streamed._n_rows["train"] + streamed._n_rows["test"] == 60_000
+    assert streamed.schema.features == memory.schema.features == (("t", "x") if trend else ("x",))
+    assert streamed.schema.encoding.kinds == memory.schema.encoding.kinds
     assert [text.partition(" (")[0] for text in also_said] == [text.partition(" (")[0] for text in said]
     np.testing.assert_allclose(streamed.predict(frame[:100]), memory.predict(frame[:100]), atol=1e-6)

@@ -69,7 +69,7 @@ def test_a_straight_fit_is_that_of_a_plain_generalized_linear_model(family, plai
     straight = {"a": "straight", "b": "straight"}
     model = creases.fit_table(make_problem(y, X), family=family, shapes=straight, test_fraction=0.0)
     expected = plain(alpha=0, tol=1e-10, max_iter=1000).fit(X, y).predict(X)
-    assert model.family == family
+    assert model._family == family
     np.testing.assert_allclose(model.predict(X), expected, rtol=0.02)
 
 
@@ -81,7 +81,7 @@ def test_the_unit_of_the_target_changes_nothing_else(family):
     models = [
         creases.fit_table(make_problem(scale * y, X), family=family, test_fraction=0.0) for scale in (1.0, 1000.0)
     ]
-    assert models[0].family == models[1].family
+    assert models[0]._family == models[1]._family
     np.testing.assert_allclose(1000 * models[0].predict(X), models[1].predict(X), rtol=1e-6)
 
 
@@ -89,9 +89,9 @@ def test_held_out_rows_choose_the_family(counted):
     rng = np.random.default_rng(4)
     X = rng.uniform(-1, 1, size=(300, 2))
     added = creases.fit_table(make_problem(10 + X @ [3.0, 2.0] + rng.normal(size=300), X), test_fraction=0.0)
-    assert (counted.family, added.family) == ("poisson", "normal")
+    assert (counted._family, added._family) == ("poisson", "normal")
     below = creases.fit_table(make_problem(X @ [3.0, 2.0], X), test_fraction=0.0)
-    assert below.family == "normal"  # some targets are negative
+    assert below._family == "normal"  # some targets are negative
     assert any("for effects that add: family normal" in line for line in describe_model(counted))
 
 
@@ -108,10 +108,10 @@ def test_a_double_exposure_halves_the_rate_as_an_offset_does(visits):
         creases.fit_table(visits.assign(years=factor * years), "visits", exposure="years", test_fraction=0.0)
         for factor in (1.0, 2.0)
     ]
-    assert models[0].family == "poisson"
+    assert models[0]._family == "poisson"
     scores = [model.function.scores(model.data.problem.X)[:, 0] for model in models]
     np.testing.assert_allclose(scores[0] - scores[1], np.log(2.0), atol=1e-9)
-    assert "years" not in models[0].features
+    assert "years" not in models[0].schema.features
     estimator = TableRegressor(random_state=0).fit(visits.drop(columns="visits"), visits["visits"], exposure=years)
     np.testing.assert_allclose(estimator.predict(visits.drop(columns="visits")), models[0].predict(visits), rtol=1e-9)
 
@@ -151,7 +151,7 @@ def test_a_link_is_kept_in_folders_and_onnx(counted, visits, tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")
     counted.save(tmp_path / "model")
     loaded = creases.load(tmp_path / "model")
-    assert loaded.family == "poisson"
+    assert loaded._family == "poisson"
     assert loaded.predict(visits).tolist() == counted.predict(visits).tolist()
     np.testing.assert_allclose(
         np.exp(np.asarray(counted.network(counted.encode(visits).X))[:, 0]), counted.predict(visits), rtol=1e-9

@@ -61,18 +61,18 @@ def test_a_wave_along_three_columns_is_learned_by_a_few_units(fitted: Fitted) ->
     test = make_wave(1000, 1)
     error = fitted.model.predict(test.drop(columns="y")) - test.y
     assert 1 - (error**2).mean() / test.y.var() > 0.95
-    assert [step.stage for step in fitted.model.steps if step.is_kept] == ["folds"]
-    assert fitted.model.units is not None
-    assert 3 <= len(fitted.model.units.biases) <= 15
+    assert [step.stage for step in fitted.model.function.steps if step.is_kept] == ["folds"]
+    assert fitted.model.function.units is not None
+    assert 3 <= len(fitted.model.function.units.biases) <= 15
 
 
 def test_the_network_has_the_function_of_the_units(fitted: Fitted) -> None:
     X = fitted.model.data.problem.X
-    assert np.allclose(np.asarray(fitted.model.network(X)), fitted.model.outputs(X), atol=1e-8)
+    assert np.allclose(np.asarray(fitted.model.network(X)), fitted.model._outputs(X), atol=1e-8)
 
 
 def test_every_reason_is_true_of_the_rows(fitted: Fitted) -> None:
-    units, data = fitted.model.units, fitted.model.data
+    units, data = fitted.model.function.units, fitted.model.data
     assert units is not None
     assert data is not None
     assert len(units.reasons) == len(units.biases)
@@ -99,7 +99,7 @@ def test_every_reason_is_true_of_the_rows(fitted: Fitted) -> None:
 
 
 def test_each_unit_is_told_by_its_crease_and_its_reason(fitted: Fitted) -> None:
-    units = fitted.model.units
+    units = fitted.model.function.units
     assert units is not None
     lines = [line for line in describe_model(fitted.model) if line.startswith("unit ")]
     assert len(lines) == len(units.reasons)
@@ -133,7 +133,7 @@ def test_a_table_of_noise_gets_no_units(is_class: bool) -> None:
     table = pd.DataFrame(rng.normal(size=(400, 4)), columns=list("abcd"))
     y = table.a + rng.normal(size=400)
     table["y"] = np.where(y > 0, "yes", "no") if is_class else y
-    assert creases.fit_table(table, "y").units is None
+    assert creases.fit_table(table, "y").function.units is None
 
 
 @pytest.mark.slow
@@ -143,9 +143,9 @@ def test_units_of_classes_say_which_classes_rows_were_confused() -> None:
     s = X.sum(axis=1) - 0.4 * (smoker == "yes")
     table = pd.DataFrame(X, columns=list("abc")).assign(smoker=smoker, y=np.where(np.sin(4 * s) > 0, "ill", "well"))
     model = creases.fit_table(table, "y")
-    assert model.units is not None
+    assert model.function.units is not None
     lines = [line for line in describe_model(model) if line.startswith("unit ")]
-    assert len(lines) == len(model.units.biases) <= 8
+    assert len(lines) == len(model.function.units.biases) <= 8
     assert all(re.search(r"classified as (ill instead of well|well instead of ill)$", line) for line in lines)
     assert any("if smoker is yes)" in line for line in lines)
     assert all(re.match(r"unit \d+: (rises|falls) for well (above|below)", line) for line in lines)

@@ -33,8 +33,8 @@ def zips():
 def test_zip_codes_are_names_each_with_an_effect(zips):
     """A curve over their numbers would say nothing: it gave .60 where the levels give .77."""
     model, test, best = zips
-    assert model.encoding.kinds["zip"] == "category"
-    assert len(model.features) == 100
+    assert model.schema.encoding.kinds["zip"] == "category"
+    assert len(model.schema.features) == 100
     reachable = float((np.where(best, "yes", "no") == test["y"]).mean())
     assert accuracy(model, test) > reachable - 0.03
 
@@ -103,7 +103,7 @@ def coded(incomes):
 
 def test_a_code_is_a_level_beside_the_curve(coded):
     """The curve has no steep pieces towards codes, and each is predicted by its own rows."""
-    assert coded.features == ("income", "income is -999", "income is 0", "age")
+    assert coded.schema.features == ("income", "income is -999", "income is 0", "age")
     assert coded.curves["income"].knots[0] >= 500
     rows = [{"income": value, "age": 40} for value in (-999, 0, 2000)]
     assert coded.predict(rows) == pytest.approx([4, 9, 2], abs=0.2)

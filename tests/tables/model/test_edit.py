@@ -61,7 +61,7 @@ def test_removed_knots_and_forbidden_planes_are_gone(frame: pd.DataFrame, model:
     assert knot not in edit.model.curves["age"].knots
     assert pair not in edit.model.planes
     assert len(edit.model.planes) == len(model.planes) - 1
-    assert np.array_equal(edit.model.network(model.encode(frame).X) > 0, edit.model.outputs(model.encode(frame).X) > 0)
+    assert np.array_equal(edit.model.network(model.encode(frame).X) > 0, edit.model._outputs(model.encode(frame).X) > 0)
 
 
 def test_an_edited_model_gives_the_same_numbers_in_onnxruntime(

@@ -58,10 +58,10 @@ def test_the_parts_of_a_row_add_up_to_the_networks_score(fitted: tuple[pd.DataFr
     parts = model.explain(frame).parts
     total = parts.to_numpy() if parts.columns.nlevels == 1 else None
     sums = total.sum(axis=1)[:, None] if total is not None else np.stack(
-        [parts[name].to_numpy().sum(axis=1) for name in model._score_names], axis=1
+        [parts[name].to_numpy().sum(axis=1) for name in model.schema.score_names], axis=1
     )  # fmt: skip
     np.testing.assert_allclose(sums, scores_of(model, frame), rtol=0, atol=1e-12 * max(1.0, np.abs(sums).max()))
-    columns = parts.columns if parts.columns.nlevels == 1 else parts[model._score_names[0]].columns
+    columns = parts.columns if parts.columns.nlevels == 1 else parts[model.schema.score_names[0]].columns
     assert list(columns[:5]) == ["intercept", "area", "town", "sold", "garden"]
 
 
@@ -71,7 +71,7 @@ def test_predictions_follow_the_columns_names(fitted: tuple[pd.DataFrame, TableM
     shuffled = frame[["town", "price", "sold", "garden", "area"]].iloc[::-1]
     assert (model.predict(shuffled) == predicted[::-1]).all()
     if model.classes is None:
-        np.testing.assert_allclose(predicted, model.read_network(scores_of(model, frame))[:, 0])
+        np.testing.assert_allclose(predicted, model._read_network(scores_of(model, frame))[:, 0])
         with pytest.raises(InputError, match="rows must be of a table with classes"):
             model.predict_proba(frame)
     else:
@@ -84,8 +84,8 @@ def test_it_is_better_than_a_constant_and_no_worse_than_a_linear_model(fitted: t
     _, model = fitted
     scores = model.scores["test"]
     assert scores.iloc[0] > scores.iloc[-1] + 0.2
-    kept = next(step for step in model.steps if step.is_kept)
-    assert kept.loss <= model.steps[0].loss
+    kept = next(step for step in model.function.steps if step.is_kept)
+    assert kept.loss <= model.function.steps[0].loss
 
 
 def test_a_model_comes_back_from_its_folder_and_from_a_pickle(
@@ -93,11 +93,11 @@ def test_a_model_comes_back_from_its_folder_and_from_a_pickle(
 ) -> None:
     frame, model = fitted
     for other in (creases.load(model.save(tmp_path / "model")), pickle.loads(pickle.dumps(model))):
-        assert np.array_equal(other.outputs(other.encode(frame).X), model.outputs(model.encode(frame).X))
+        assert np.array_equal(other._outputs(other.encode(frame).X), model._outputs(model.encode(frame).X))
         assert other.predict(frame).tolist() == model.predict(frame).tolist()
         assert other.importance == model.importance
         assert other.scores.equals(model.scores)
-        assert other.steps == model.steps
+        assert other.function.steps == model.function.steps
         assert other.explain(frame).parts.equals(model.explain(frame).parts)
     again = creases.load(tmp_path / "model").save(tmp_path / "again")
     assert (again / "model.json").read_text() == (tmp_path / "model" / "model.json").read_text().replace(
@@ -143,9 +143,9 @@ def test_onnxruntime_gets_the_same_numbers_from_the_columns(
 
 def onnx_rows(model: TableModel, frame: pd.DataFrame) -> dict[str, Any]:
     """Return rows as the ONNX file takes them: numbers, and texts, also of dates."""
-    assert model.encoding is not None
+    assert model.schema.encoding is not None
     rows: dict[str, Any] = {}
-    for column in model.encoding.inputs:
+    for column in model.schema.encoding.inputs:
         if column.is_category or column.kind.words is not None or column.kind.date is not None:
             cells = ["" if pd.isna(cell) else str(cell) for cell in frame[column.name]]
             rows[column.name] = np.array(cells, object)[:, None]
@@ -162,7 +162,7 @@ def test_a_saved_model_predicts_without_torch_and_scikit_learn(tmp_path: Path) -
 import sys
 from creases.tables import load
 model = load({str(folder)!r})
-model.encoded_frame(model.encode({str(tmp_path / "new.csv")!r}).X)
+model._encoded_frame(model.encode({str(tmp_path / "new.csv")!r}).X)
 print([name for name in ("torch", "sklearn", "scipy") if name in sys.modules])
 """
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

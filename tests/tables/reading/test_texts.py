@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import creases
 from creases.errors import InputError
-from creases.tables import TableEncoding, describe_model, explain_row, find_changes, points_card, read_table
+from creases.tables import TableEncoding, describe_model, explain_row, find_changes, read_table
 
 
 def read(cells, name="c", **options):
@@ -213,7 +213,7 @@ def model(frame):
 
 
 def test_each_kind_is_printed_and_values_are_in_the_notation_of_their_column(model, frame):
-    kinds = dict(zip(*(model.encoding.describe()[name] for name in ("column", "kind")), strict=True))
+    kinds = dict(zip(*(model.schema.encoding.describe()[name] for name in ("column", "kind")), strict=True))
     assert kinds == {"when": "time", "weight": "quantity", "took": "duration", "risk": "ordinal", "age": "interval",
                      "month": "month", "score": "share", "y": "number"}  # fmt: skip
     assert "when: time, weight: quantity" in repr(model)
@@ -227,11 +227,11 @@ def test_each_kind_is_printed_and_values_are_in_the_notation_of_their_column(mod
         "month (month)": ("per month",),
     }.items():
         assert all(part in told[name] for part in parts), told
-    card = str(points_card(model))
+    card = str(model.card())
     assert "65+" in card
     assert "medium" in card
     assert "2020-01" in card
-    x = model.encoding.transform(frame.iloc[:1]).X[0]
+    x = model.schema.encoding.transform(frame.iloc[:1]).X[0]
     cells = {effect.name: effect.cell for effect in explain_row(model, x).effects}
     row = frame.iloc[0]
     for name in ("when", "weight", "risk", "age", "month", "score"):
@@ -239,9 +239,9 @@ def test_each_kind_is_printed_and_values_are_in_the_notation_of_their_column(mod
 
 
 def test_changes_of_a_row_are_cells_of_the_table(model, frame):
-    x = model.encoding.transform(frame.iloc[:1]).X[0]
+    x = model.schema.encoding.transform(frame.iloc[:1]).X[0]
     answer = find_changes(model, x, to=f">= {model.predict(frame.iloc[:1])[0] + 6}").answers[0]
-    np.testing.assert_array_equal(model.encoding.transform([answer.cells]).X[0], answer.x)
+    np.testing.assert_array_equal(model.schema.encoding.transform([answer.cells]).X[0], answer.x)
     assert answer.cells["risk"] in ("low", "medium", "high")
     assert answer.cells["age"] in ("<18", "18-35", "35-65", "65+")
     assert len(answer.cells["when"]) == 5
@@ -254,7 +254,7 @@ def test_a_stored_model_predicts_the_same_and_reports_the_same_cells(model, fram
     rows = frame.iloc[:3].assign(
         when=["25:99", None, "7:15 pm"], risk=["lo", "LOW", "high"], weight=["9", "1 m", "70 kg"]
     )
-    encoded = loaded.encoding.transform(rows)
+    encoded = loaded.schema.encoding.transform(rows)
     assert encoded.notes == (
         "column 'when': 1 cell read as missing, not times ('25:99')",
         "column 'when': 1 missing value, where the training table had none",
@@ -277,8 +277,8 @@ def test_a_category_is_no_better_than_words_in_order(frame):
 def test_onnxruntime_takes_words_intervals_and_months_as_text_and_times_as_hours(model, frame, tmp_path):
     runtime = pytest.importorskip("onnxruntime")
     session = runtime.InferenceSession(str(model.export(tmp_path / "model.onnx").path))
-    X = model.encoding.transform(frame).X
-    by_name = dict(zip(model.features, X.T, strict=True))
+    X = model.schema.encoding.transform(frame).X
+    by_name = dict(zip(model.schema.features, X.T, strict=True))
     rows = {
         entry.name: (frame[entry.name].to_numpy(object) if "string" in entry.type else by_name[entry.name])[:, None]
         for entry in session.get_inputs()
@@ -290,8 +290,8 @@ def test_onnxruntime_takes_words_intervals_and_months_as_text_and_times_as_hours
 def test_estimators_read_frames_in_the_same_way(frame):
     X, y = frame.drop(columns="y"), frame["y"]
     model = creases.TableRegressor(random_state=0, kinds={"risk": "category"}).fit(X, y)
-    assert model.model_.encoding.kinds["when"] == "time"
-    assert model.model_.encoding.kinds["risk"] == "category"
+    assert model.model_.schema.encoding.kinds["when"] == "time"
+    assert model.model_.schema.encoding.kinds["risk"] == "category"
     with pytest.raises(InputError, match="kinds must be given for a DataFrame only"):
         creases.TableRegressor(kinds={"a": "category"}).fit(np.eye(9), np.arange(9.0))
 

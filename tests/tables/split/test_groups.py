@@ -56,7 +56,7 @@ def test_the_last_rows_are_tested_on():
     model = creases.fit_table(table, "y", time="day", drop=["customer_id"])
     day = table["day"].to_numpy()
     assert day[model.data.test].min() > day[model.data.train].max()
-    assert "day month" in model.features
+    assert "day month" in model.schema.features
     folds = fold_weights(model.data.rows, model.data.parts[0], 5, 0, stratify=False) > 0
     order = model.data.rows.group[model.data.parts[0]]
     assert order[folds[0]].min() > order[~folds[0]].max()  # the first fold holds out the last stretch

@@ -228,5 +228,5 @@ def test_a_threshold_is_chosen_by_held_out_rows() -> None:
     data = TableSplit.from_problem(problem, config)
     inputs = Inputs.from_table(X, problem.features, None)
     _, held = fit_stages(data.rows, inputs, n_classes=2, among=data.parts[0])
-    assert model.threshold == best_threshold(held.scores[:, 0], data, held.rows, held.weight, "f1")
-    assert model.threshold < 0.5
+    assert model.schema.threshold == best_threshold(held.scores[:, 0], data, held.rows, held.weight, "f1")
+    assert model.schema.threshold < 0.5

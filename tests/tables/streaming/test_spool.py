@@ -68,7 +68,7 @@ def test_a_small_stream_is_fitted_and_predicted_as_a_data_frame(folder):
 
 def test_a_data_frame_of_pandas_is_no_stream():
     frame = make_table(300).to_pandas()
-    assert creases.fit_table(frame, "y").n_rows == {"train": 240, "test": 60}
+    assert creases.fit_table(frame, "y")._n_rows == {"train": 240, "test": 60}
     assert isinstance(frame, pd.DataFrame)
 
 

@@ -36,7 +36,7 @@ READING = {"target": "y", "task": None, "inputs": None, "drop": (), "kinds": Non
 def difference(one, two) -> float:
     """Return by how much the outputs of two models differ at most, on the rows of the first."""
     X = one.data.problem.X
-    return float(np.abs(one.outputs(X) - two.outputs(X)).max())
+    return float(np.abs(one._outputs(X) - two._outputs(X)).max())
 
 
 @pytest.mark.slow
@@ -47,20 +47,20 @@ def test_the_model_is_that_of_the_table_in_memory(tmp_path, classes):
     pq.write_table(whole, tmp_path / "whole.parquet")
     memory = creases.fit_table(tmp_path / "whole.parquet", "y")
     stream = creases.fit_table(write_parts(whole, tmp_path), "y", engine="serial")
-    assert stream.n_rows == memory.n_rows
-    assert memory.n_rows["train"] > 7_000
+    assert stream._n_rows == memory._n_rows
+    assert memory._n_rows["train"] > 7_000
     assert len(stream.data.train) == 4_200  # stages were chosen on a sample, coefficients fitted to all rows
-    n_train = f"{memory.n_rows['train']:,}"
+    n_train = f"{memory._n_rows['train']:,}"
     assert f"other models in the scores were fitted to a sample of 4,200 of the {n_train} rows" in " ".join(
-        stream.facts["notes"]
+        stream._facts["notes"]
     )
     write_model_report(stream, tmp_path / "report.html", model_name="model", again="")
     assert f"a sample of 4,200 of the {n_train} rows" in str(report_pages.read(tmp_path / "report.html"))
-    assert stream.encoding.to_dict() == memory.encoding.to_dict()
-    assert [step.stage for step in stream.steps] == [step.stage for step in memory.steps]
-    np.testing.assert_allclose(stream.ranges, memory.ranges, rtol=0, atol=0)
-    np.testing.assert_allclose(stream.center, memory.center, rtol=1e-12)
-    np.testing.assert_allclose(stream.spread, memory.spread, rtol=1e-9)
+    assert stream.schema.encoding.to_dict() == memory.schema.encoding.to_dict()
+    assert [step.stage for step in stream.function.steps] == [step.stage for step in memory.function.steps]
+    np.testing.assert_allclose(stream.schema.ranges, memory.schema.ranges, rtol=0, atol=0)
+    np.testing.assert_allclose(stream.schema.center, memory.schema.center, rtol=1e-12)
+    np.testing.assert_allclose(stream.schema.spread, memory.schema.spread, rtol=1e-9)
     assert difference(memory, stream) < 1e-9
 
 
@@ -87,7 +87,7 @@ def test_class_weights_and_thresholds_are_those_in_memory(tmp_path):
     memory = creases.fit_table(tmp_path / "whole.parquet", "y", **options)
     stream = creases.fit_table(write_parts(whole, tmp_path), "y", engine="serial", **options)
     assert difference(memory, stream) < 1e-9
-    assert stream.threshold == pytest.approx(memory.threshold, abs=1e-9)
+    assert stream.schema.threshold == pytest.approx(memory.schema.threshold, abs=1e-9)
     np.testing.assert_allclose(stream.data.class_weights, memory.data.class_weights, rtol=1e-12)
 
 
@@ -234,8 +234,8 @@ def test_the_model_is_the_same_bit_for_bit_on_any_number_of_processes(tmp_path, 
     pattern = write(make_table(9_000, classes=2), tmp_path)
     serial, two = (creases.fit_table(pattern, "y", n_jobs=n_jobs) for n_jobs in (1, 2))
     assert serial.function.to_dict() == two.function.to_dict()
-    assert serial.encoding.to_dict() == two.encoding.to_dict()
-    np.testing.assert_array_equal(serial.center, two.center)
+    assert serial.schema.encoding.to_dict() == two.encoding.to_dict()
+    np.testing.assert_array_equal(serial.schema.center, two.center)
 
 
 class Readers:
@@ -374,11 +374,11 @@ def test_texts_are_read_in_blocks_as_in_memory(tmp_path):
     kinds = {"code": "ordinal"}
     memory = creases.fit_table(tmp_path / "whole.parquet", "y", kinds=kinds)
     stream = creases.fit_table(write_parts(whole, tmp_path), "y", engine="serial", kinds=kinds)
-    assert stream.encoding.to_dict() == memory.encoding.to_dict()
-    assert [*stream.encoding.kinds.values()] == [
+    assert stream.schema.encoding.to_dict() == memory.schema.encoding.to_dict()
+    assert [*stream.schema.encoding.kinds.values()] == [
         "time", "duration", "quantity", "ordinal", "interval", "month", "ordinal", "number",
     ]  # fmt: skip
-    assert stream.n_rows == memory.n_rows
+    assert stream._n_rows == memory._n_rows
     assert difference(memory, stream) < 1e-9
 
 

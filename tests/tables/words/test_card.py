@@ -8,11 +8,10 @@ import pytest
 
 import creases
 from creases.cli import app
-from creases.tables import points_card
-from creases.tables._words.card import WIDTH
+from creases.tables._words.card import WIDTH, points_card
 from creases.tables._words.terms import POINTS, Terms
 from follow_card import PrintedCard
-from readable_models import make_model, random_model
+from readable_models import make_model, random_model, set_threshold
 
 TEXT = "weight (lb),home,y\n" + "".join(f"{1600 + 100 * k},{['own', 'rent'][k % 2]},{k + 0.5}\n" for k in range(20))
 CURVES = {"weight (lb)": ([1600, 2750, 3500], [9.5, 1, 0]), "home=own": ([0, 1], [0, 2])}
@@ -85,7 +84,7 @@ def test_following_the_card_of_a_table_of_units_and_pairs_of_numbers():
     import pandas as pd
 
     model = creases.fit_table(pd.read_csv(io.StringIO(text)), "y")
-    assert model.planes or model.units
+    assert model.planes or model.function.units
     lines = model.card().lines()
     assert lines[0].startswith("Not for use by hand: ")
     printed = PrintedCard("\n".join(lines))
@@ -161,7 +160,7 @@ def test_no_probability_changes_by_more_than_the_card_says(n_classes):
 
 def test_a_threshold_is_on_the_card():
     model, problem = random_model(0, 2)
-    model.threshold = 0.8
+    model = set_threshold(model, 0.8)
     card = points_card(model, X=problem.X)
     assert card.threshold == pytest.approx(20.0, abs=0.06)
     assert "above +20.0 yes is predicted, else no" in card.lines()[0]

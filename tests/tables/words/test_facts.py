@@ -1,5 +1,7 @@
 """Proved facts, against rows that were drawn and against models that are known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from creases.tables._stages.pairs import PairHinges, Variable
 from creases.tables._words.facts import _is_shown_by_curve, certify_model
 from creases.tables._words.stability import measure_stability
 from creases.tables._words.terms import InputRanges, Terms
-from readable_models import make_model, random_model, vars_of
+from readable_models import make_model, random_model
 
 TEXT = "weight (lb),age,home,y\n" + "".join(
     f"{1600 + 100 * k},{k % 5},{['own', 'rent'][k % 2]},{k + 0.5}\n" for k in range(20)
@@ -137,7 +139,7 @@ def test_the_range_of_two_numbers_that_act_together_is_reached_and_never_exceede
     weights = np.column_stack([directions, -rng.uniform(-0.5, 1.5, 5)])
     hinges = PairHinges(variables, knots, np.zeros(5, int), np.ones(5, int), weights)
     plane = Plane((("a",), ("b",)), hinges, 3 * rng.normal(size=(5, 1)), {}, np.zeros(1))
-    model.function = type(model.function)(**{**vars_of(model.function), "planes": (plane,)})
+    model = replace(model, function=replace(model.function, planes=(plane,)))
     facts = facts_of(model, problem)
     assert facts.is_exact
     grid = np.stack(np.meshgrid(np.linspace(0, 8, 321), np.linspace(0, 6, 241), [0.0, 1.0]), axis=-1).reshape(-1, 3)

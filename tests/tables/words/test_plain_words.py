@@ -60,7 +60,7 @@ def test_a_stage_that_brings_nothing_says_so():
     table = pd.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300)})
     table["y"] = 300 * table["a"] + rng.normal(size=300)
     fit = creases.fit_table(table, "y")
-    texts = [describe_stage(step, fit.family) for step in fit.steps]
+    texts = [describe_stage(step, fit._family) for step in fit.function.steps]
     assert texts[0].startswith("linear: unexplained variance 0.0")
     assert texts[0].endswith("(kept)")
     assert not any("0.0000 ±" in text for text in texts)
@@ -72,10 +72,10 @@ def test_the_planes_that_a_model_has_are_counted():
     X = rng.normal(size=(900, 4))
     table = pd.DataFrame(X, columns=list("abcd")).assign(y=X[:, 0] * X[:, 1] + rng.normal(0, 0.1, 900))
     fit = creases.fit_table(table, "y")
-    kept = next(step for step in fit.steps if step.is_kept)
+    kept = next(step for step in fit.function.steps if step.is_kept)
     assert kept.stage != "linear"
     assert kept.planes == len(fit.function.planes) > 0
-    assert f"(kept, {kept.planes} plane" in describe_stage(kept, fit.family)
+    assert f"(kept, {kept.planes} plane" in describe_stage(kept, fit._family)
 
 
 def test_a_misspelt_column_of_a_shape_is_answered_by_the_right_name():
@@ -91,6 +91,6 @@ def test_a_plane_of_a_column_of_two_words_is_called_by_the_column():
     sex, age = rng.choice(["no", "yes"], 700), rng.uniform(20, 60, 700)
     y = np.where(sex == "yes", np.abs(age - 40), 0) + rng.normal(0, 0.5, 700)
     fit = creases.fit_table(pd.DataFrame({"smoker": sex, "age": age, "y": y}), "y")
-    assert fit.features[0] == "smoker=yes"
+    assert fit.schema.features[0] == "smoker=yes"
     assert {plane.name for plane in fit.function.planes} == {"age and smoker"}
     assert any(name.startswith("age and smoker") for name in fit.explain([{"smoker": "yes", "age": 40}]).parts)

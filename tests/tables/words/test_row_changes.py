@@ -70,7 +70,7 @@ def random_network(problem, n_classes, seed, *hidden):
 def test_the_smallest_change_of_a_network_is_that_of_enumeration(n_classes, hidden):
     _, problem = random_model(0, n_classes)
     model = random_network(problem, n_classes, 1, *hidden)
-    terms = model.terms()
+    terms = model._terms()
     ranges = InputRanges.from_rows(terms, problem.X)
     x = problem.X[1]
     columns = [column_options(term, x, ranges, fixed=False) for term in terms.columns]
@@ -88,7 +88,7 @@ def test_the_smallest_change_of_a_network_is_that_of_enumeration(n_classes, hidd
 @pytest.mark.parametrize("hidden", [(), (5,), (4, 3)])
 def test_columns_together_gain_no_more_than_each_could(hidden):
     _, problem = random_model(0, 3)
-    terms = random_network(problem, 3, 2, *hidden).terms()
+    terms = random_network(problem, 3, 2, *hidden)._terms()
     ranges, x, D = InputRanges.from_rows(terms, problem.X), problem.X[2], np.array([[1.0, -1.0, 0.0]])
     columns = [column_options(term, x, ranges, fixed=False) for term in terms.columns]
     gains = [terms.gains(x, D, options, columns)[:, 0] for options in columns]
@@ -244,5 +244,4 @@ def test_ranges_without_rows_are_those_of_the_model():
     limits = np.stack([problem.X.min(axis=0), problem.X.max(axis=0)], axis=1)
     ranges = InputRanges.from_limits(terms, limits)
     assert np.array_equal(ranges.low, limits[:, 0])
-    model.ranges = limits
     assert find_changes(model, problem.X[1]).complete

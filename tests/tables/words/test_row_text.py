@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import creases
 from creases import problems
-from creases.tables._stages.fit import fit_curves
 from creases.tables._words.column_text import decode_row
 from creases.tables._words.points import probability, share_probability
 from creases.tables._words.row_text import explain_row
 from creases.tables._words.terms import Terms
-from readable_models import make_model
+from readable_models import make_model, set_threshold
 
 TABLE = "age,home,garden,sold,y\n" + "".join(
     f"{'' if k % 7 == 0 else 20 + k},{['own', 'rent', ''][k % 3]},{['yes', 'no'][k % 2]},"
@@ -64,9 +64,7 @@ def test_effects_add_up_to_the_prediction_of_the_network(seed, n_classes, row):
 @pytest.mark.slow
 def test_planes_and_units_are_effects_too():
     problem = problems.get("iris")
-    function = fit_curves(problem)
-    model, _ = make_model("a,y\n" + "1,2.5\n2,3.5\n" * 6, {})
-    model.function, model.encoding, model.features, model.classes = function, None, problem.features, problem.classes
+    model = creases.fit_table(problem)
     terms = Terms.from_model(model)
     parts = terms.contributions(problem.X)
     assert np.abs(terms.intercept + parts.sum(axis=1) - terms.scores(problem.X)).max() < 1e-10
@@ -124,7 +122,7 @@ def test_a_row_of_two_classes_as_a_user_sees_it():
 
 def test_a_threshold_is_told():
     model, problem = make_model(TEXT, {"age": ([20, 60], [-1, 1])})
-    model.threshold = 0.3
+    model = set_threshold(model, 0.3)
     assert explain_row(model, problem.X[0]).lines()[-1] == "yes is predicted above 30 %."
     assert explain_row(model, problem.X[20]).predicted == "yes"
 

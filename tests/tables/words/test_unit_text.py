@@ -25,7 +25,7 @@ def told(weights, bias, output, reason, text=TEXT):
     )
     row = np.array([[weights.get(feature.name, 0.0) for feature in features]])
     units = Units(knots, row, np.array([bias]), np.array([output]), np.zeros(len(output)), {}, (reason,))
-    model.function = replace(model.function, units=units)
+    model = replace(model, function=replace(model.function, units=units))
     lines = describe_model(model, X=problem.X)
     return next(line for line in lines if line.startswith("unit "))
 

@@ -68,7 +68,7 @@ def _of_run(folder: Path, input_: str | None, row: int | None) -> Subject:
     number = None if row is None else _find_row(data, row)
     x = arguments.read_input(input_ or "") if number is None else problem.X[number]
     return Subject(
-        shift_decision(table.network, table.threshold) if problem.classes else table.network,
+        shift_decision(table.network, table.schema.threshold) if problem.classes else table.network,
         x,
         Columns.from_data(problem.X, problem.features),
         problem.classes,

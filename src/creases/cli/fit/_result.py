@@ -44,8 +44,8 @@ class Fit:
 
 def scored_rows(model: TableModel) -> TableSplit:
     """Return the rows that the scores of a model are on."""
-    assert model.scored.data is not None
-    return model.scored.data
+    assert model._scored.data is not None
+    return model._scored.data
 
 
 def fit_into(
@@ -55,9 +55,9 @@ def fit_into(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ColumnWarning)  # said below, and in the text
         model = settings.fit()  # refuses what cannot be fitted before anything is written
-    if show_columns and model.encoding is not None:
-        print_readings(model.encoding)
-    fit = Fit(settings, model, compare_models(model.baselines, scored_rows(model)))
+    if show_columns and model.schema.encoding is not None:
+        print_readings(model.schema.encoding)
+    fit = Fit(settings, model, compare_models(model._baselines, scored_rows(model)))
     with lock_folder(home):
         prepare_folder(home, force=force)
         settings.save(home)
@@ -69,9 +69,9 @@ def _write(fit: Fit, folder: Path) -> dict[str, Path]:
     model = fit.model
     model.save(folder)
     files = {"model": folder / RunFile.DESCRIPTION}
-    if model.encoding is not None:
+    if model.schema.encoding is not None:
         files["table encoding"] = folder / RunFile.ENCODING
-    metrics = metrics_summary(model.baselines, scored_rows(model), model.threshold)
+    metrics = metrics_summary(model._baselines, scored_rows(model), model.schema.threshold)
     files["metrics"] = write_json(metrics, folder / RunFile.METRICS)
     if find_spec("onnx") is not None:
         files["ONNX"] = model.export(folder / RunFile.ONNX).path
@@ -86,10 +86,10 @@ def summarize(fit: Fit, files: dict[str, Path]) -> dict[str, Any]:
     model = fit.model
     assert model.data is not None
     compared = [asdict(each) | {"verdict": each.verdict} for each in fit.comparisons]
-    steps = [asdict(step) for step in model.steps]
+    steps = [asdict(step) for step in model.function.steps]
     return {
         **model_to_dict(model),
-        "rows": model.n_rows,
+        "rows": model._n_rows,
         "steps": steps,
         "bends": model.function.n_bends,
         "comparisons": compared,
@@ -131,5 +131,5 @@ def _advice(fit: Fit) -> list[str]:
     lines = []
     if fit.settings.config.ensemble == 1 and any(each.verdict == "worse" for each in fit.comparisons):
         lines.append("To try: --ensemble 8")
-    advice = [each for each in baseline_warnings(fit.model.baselines, scored_rows(fit.model)) if each.settings]
+    advice = [each for each in baseline_warnings(fit.model._baselines, scored_rows(fit.model)) if each.settings]
     return lines + [each.render(lambda param, value: f"--{param.replace('_', '-')} {value}") for each in advice]

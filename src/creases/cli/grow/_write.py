@@ -23,7 +23,11 @@ def write(report: Report, folder: Path) -> dict[str, Path]:
     files = {"picture": folder / RunFile.PICTURE, "report": folder / RunFile.REPORT}
     files["network"] = net.save(folder / RunFile.MODEL)
     model = report.experiment.table_model()
-    description = report.description() | {"ranges": model.ranges.tolist(), "regions": model.regions, "same": model.same}
+    description = report.description() | {
+        "ranges": model.schema.ranges.tolist(),
+        "regions": model.regions,
+        "same": model.same,
+    }
     files["description"] = write_json(description, folder / RunFile.DESCRIPTION)
     if data.problem.encoding is not None:
         files["table encoding"] = folder / RunFile.ENCODING  # written before the run began

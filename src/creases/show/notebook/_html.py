@@ -341,10 +341,10 @@ def table_html(model: TableModel) -> str:
 def grown_html(model: GrownModel) -> str:
     """Return a grown network of a table: what it predicts, its scores beside simpler models, and its history."""
     classes = "" if model.classes is None else f": {', '.join(model.classes)}"
-    about = [("predicts", (model.target or "y") + classes), ("bends", str(model.network.n_units))]
+    about = [("predicts", (model.schema.target or "y") + classes), ("bends", str(model.network.n_units))]
     parts = [card.facts(about)]
     if model.data is not None and model.data.source is not None:
-        parts.append(card.section(scores_section(model.data, model.baselines)))
+        parts.append(card.section(scores_section(model.data, model._baselines)))
     parts.append(card.section(words_section(model)))
     return card.card("Grown network of a table", *parts, *([history_parts(model.history)] if model.history else []))
 

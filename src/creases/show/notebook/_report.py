@@ -200,7 +200,7 @@ def _write_table(model: TableModel, out: Path) -> None:
     if model.data is None or model.data.source is None:
         hint = "report on the folder that creases fit wrote, or on one target"
         raise InputError("result", "be a model that was fitted in this program", "a loaded model", hint)
-    target = f", {model.target!r}" if model.target else ""
+    target = f", {model.schema.target!r}" if model.schema.target else ""
     write_model_report(model, out, model_name="model", again=f"model = creases.fit_table(table{target})")
 
 
@@ -217,7 +217,7 @@ def _code(model: GrownModel) -> str:
     config, usual = _run_of(model).settings.config, GrowthConfig()
     changed = [entry.name for entry in fields(config) if getattr(config, entry.name) != getattr(usual, entry.name)]
     options = "".join(f", {name}={getattr(config, name)!r}" for name in changed)
-    target = f", {model.target!r}" if model.target else ""
+    target = f", {model.schema.target!r}" if model.schema.target else ""
     fit = f"model = creases.tables.grow_table(table{target}{options})"
     return f"{fit}\nmodel.network.save('model.safetensors')"
 

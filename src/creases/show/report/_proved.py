@@ -26,15 +26,15 @@ def _what_there_is(model: TableModel) -> str:
     """Say that the parts are the model; of one with pairs or units, how far rounding takes the network from them."""
     assert model.data is not None
     if not model.function.planes and model.function.units is None:
-        whole = "sum" if model.largest is None else "product"
+        whole = "sum" if model._largest is None else "product"
         return f"The curves are all there is: a prediction is their {whole}."
     X = model.data.problem.X[:ROWS]
-    *hidden, (last, offset) = model.layers()
+    *hidden, (last, offset) = model._layers()
     values = X
     for weight, bias in hidden:
         values = np.maximum(values @ weight.T + bias, 0.0)
     scores = values @ last.T + offset
-    gap = float(np.abs(model.read_network(scores) - model.outputs(X)).max(initial=0.0))
+    gap = float(np.abs(model._read_network(scores) - model._outputs(X)).max(initial=0.0))
     return (
         "The curves, pairs and units are all there is: their sum is the network (compared on "
         f"{plural(len(X), 'row')}; largest difference {gap:.1g})."

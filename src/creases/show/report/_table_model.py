@@ -74,7 +74,7 @@ def error_section(model: TableModel) -> Section:
 def _choose_rows(model: TableModel) -> list[int]:
     assert model.data is not None
     rows = model.data.test if len(model.data.test) else model.data.train
-    outputs = model.outputs(model.data.problem.X[rows])
+    outputs = model._outputs(model.data.problem.X[rows])
     order = rows[np.argsort(outputs[:, -1], kind="stable")]
     return list(dict.fromkeys(int(order[k]) for k in (0, len(order) - 1)))
 
@@ -131,7 +131,7 @@ def _losses(model: TableModel) -> Floats:
     """Return the loss (n,) of each row: cross-entropy, or the absolute error."""
     assert model.data is not None
     problem = model.data.problem
-    outputs = model.outputs(problem.X)
+    outputs = model._outputs(problem.X)
     if problem.classes is None:
         return np.asarray(np.abs(outputs[:, 0] - problem.y))
     highest = outputs.max(axis=1, keepdims=True)
@@ -195,12 +195,12 @@ def pair_sections(model: TableModel, pairs: Sequence[PairGraph]) -> list[Section
         if len(whole) > MAX_PICTURES:
             section["note"] = f"{pluralize(len(whole) - MAX_PICTURES, 'pair')} with smaller effects left out."
         sections.append(section)
-    if model.units is not None:
+    if model.function.units is not None:
         text = (
-            f"{pluralize(len(model.units.biases), 'hidden unit')} of several columns add what curves and pairs cannot "
-            "show; the part that they add is listed with each row below."
+            f"{pluralize(len(model.function.units.biases), 'hidden unit')} of several columns add what curves and "
+            "pairs cannot show; the part that they add is listed with each row below."
         )
-        if model.units.reasons:
+        if model.function.units.reasons:
             text += " Each grew for rows that were mispredicted before: its line above says where it bends, and why."
         sections.append({"title": "Units", "text": text, "size": "full"})
     return sections
@@ -208,7 +208,7 @@ def pair_sections(model: TableModel, pairs: Sequence[PairGraph]) -> list[Section
 
 def stage_section(model: TableModel) -> Section:
     """Return what each stage brought, a line for each."""
-    lines = "\n".join(describe_stage(step, model.family) for step in model.steps)
+    lines = "\n".join(describe_stage(step, model._family) for step in model.function.steps)
     text = (
         "All stages were judged on the same held-out folds of the rows fitted. One is kept if it is better than the "
         "stages before by more than a standard error.\n"
@@ -236,13 +236,13 @@ def write_table_report(folder: Path, path: str | Path) -> int:
     settings = FitSettings.load(folder)
     model, data = load(folder), settings.load_split()
     assert isinstance(model, TableModel)
-    if tuple(data.problem.features) != model.features or data.problem.classes != model.classes:
+    if tuple(data.problem.features) != model.schema.features or data.problem.classes != model.classes:
         raise FileError(f"the model in {folder} does not belong to its data; start another run")
     name = folder.resolve().name
     scored = replace(model, data=data)
     model = scored
     if settings.config.refit:
-        model = replace(model, data=data.without_test(), facts={**model.facts, "scored": scored})
+        model = replace(model, data=data.without_test(), _facts={**model._facts, "scored": scored})
     write_model_report(model, path, model_name=name, again=_commands(settings, name))
     return len(data.problem.X)
 
@@ -286,7 +286,7 @@ class Document:
 
 def table_document(model: TableModel) -> Document:
     """Return what is said of a model of a table; a loaded one has no errors, and the scores that it remembers."""
-    data = model.scored.data
+    data = model._scored.data
     is_tested = data is not None and data.source is not None and len(data.test) > 0
     summary = [
         *_group(GOOD, [_scores(model)]),
@@ -296,8 +296,8 @@ def table_document(model: TableModel) -> Document:
     errors: list[Section] = []
     if is_tested and data is not None:
         errors = [
-            *error_sections(data, model.baselines[0].predictions),
-            *confidence_sections(data, model.baselines[0]),
+            *error_sections(data, model._baselines[0].predictions),
+            *confidence_sections(data, model._baselines[0]),
         ]
     return Document(_lead(model), summary, _group(WRONG, errors))
 
@@ -308,13 +308,13 @@ def _group(question: str, sections: Sequence[Section]) -> list[Section]:
 
 def _lead(model: TableModel) -> str:
     """Return what the model predicts and how well, in a sentence."""
-    what = f"Predicts ‘{model.target}’" if model.target else "A model"
-    columns, size = pluralize(len(set(model.columns)), "column"), pluralize(model.function.n_bends, "bend")
-    rows = f" of {pluralize(model.n_rows['train'], 'row')}" if model.data is not None else ""
+    what = f"Predicts ‘{model.schema.target}’" if model.schema.target else "A model"
+    columns, size = pluralize(len(set(model.schema.columns)), "column"), pluralize(model.function.n_bends, "bend")
+    rows = f" of {pluralize(model._n_rows['train'], 'row')}" if model.data is not None else ""
     about = f"{what} from {columns}{rows}, with {size}"
     if not _has_scores(model):
         return f"{about}."
-    scores, name = model.scores, score_name(model.task)
+    scores, name = model.scores, score_name(model.schema.task)
     if "test" not in scores or not np.isfinite(scores["test"].iloc[0]):
         return f"{about}: {name} {format_score(scores['train'].iloc[0])} on all rows."
     others = ", ".join(f"{other} {format_score(score)}" for other, score in scores["test"].iloc[1:].items())
@@ -322,22 +322,22 @@ def _lead(model: TableModel) -> str:
 
 
 def _has_scores(model: TableModel) -> bool:
-    return "scores" in model.facts or (model.data is not None and model.data.source is not None)
+    return "scores" in model._facts or (model.data is not None and model.data.source is not None)
 
 
 def _scores(model: TableModel) -> Section:
     """Return the scores beside those of simpler models, and how they compare; of a loaded model as it stores them."""
-    data = model.scored.data
+    data = model._scored.data
     if not _has_scores(model):
         return {}
     if data is None:
         table = [[str(name), *map(format_score, row)] for name, row in model.scores.iterrows()]
         return {
             "title": "Scores",
-            "table": {"columns": [score_name(model.task), *model.scores.columns], "rows": table},
+            "table": {"columns": [score_name(model.schema.task), *model.scores.columns], "rows": table},
             "size": "full",
         }
-    return scores_section(data, model.baselines, n_fitted=model.scored.n_rows["train"])
+    return scores_section(data, model._baselines, n_fitted=model._scored._n_rows["train"])
 
 
 def _loading(model: TableModel, name: str) -> Section:

@@ -26,7 +26,6 @@ from creases.show.studio._exports import Export
 from creases.show.studio._limits import Limits, scratch_folder
 from creases.show.studio._problem_input import check_integer, check_real, check_text
 from creases.tables import (
-    CurveConfig,
     FitSettings,
     LevelGraph,
     NumberGraph,
@@ -34,7 +33,7 @@ from creases.tables import (
     TableModel,
     TableSplit,
     describe_model,
-    fit_problem,
+    fit_table,
     load,
     model_graphs,
 )
@@ -76,7 +75,7 @@ class TableView:
     @classmethod
     def from_problem(cls, problem: Problem, limits: Limits, sign: Callable[[], None]) -> TableView:
         """Fit a table."""
-        return cls(fit_problem(problem, CurveConfig()), problem.name, limits, sign)
+        return cls(fit_table(problem), problem.name, limits, sign)
 
     @property
     def model(self) -> TableModel:
@@ -92,13 +91,18 @@ class TableView:
     @property
     def summary(self) -> str:
         """What is shown, in a sentence."""
-        return f"{self.name}: {plural(len(set(self.model.columns)), 'column')}, drag a knot to change the model."
+        return f"{self.name}: {plural(len(set(self.model.schema.columns)), 'column')}, drag a knot to change the model."
 
     def to_json(self) -> dict[str, Any]:
         """Return the viewer's JSON of a run without growth, with the table."""
         rows = np.arange(min(MAX_SENT, len(self.problem.X)))
         content = run_without_growth(problem_json(self.problem, rows=rows), [])
-        return {**to_json(content), "measure": score_name(self.model.task), "moments": [], "table": self.table_json()}
+        return {
+            **to_json(content),
+            "measure": score_name(self.model.schema.task),
+            "moments": [],
+            "table": self.table_json(),
+        }
 
     def table_json(self) -> dict[str, Any]:
         """Return the curves and planes, in the order of importance before the changes, and what these did."""
@@ -135,7 +139,7 @@ class TableView:
 
     def _plane_json(self, pair: PairGraph) -> dict[str, Any]:
         self._sign()
-        names = [self.model.columns[int(side.inputs[0])] for side in (pair.first, pair.second)]
+        names = [self.model.schema.columns[int(side.inputs[0])] for side in (pair.first, pair.second)]
         if bool(pair.first.levels) != bool(pair.second.levels):
             chart = line_chart(pair)
             drawn = {series["name"] for series in chart["series"]}
@@ -255,9 +259,9 @@ class TableView:
         X, y = problem.X[rows], problem.y[rows]
         effect: dict[str, Any] = {"scores": scores, "rows": len(rows), "flips": None, "examples": []}
         if first.classes is None:
-            moved = np.abs(last.outputs(X) - first.outputs(X)).max(axis=1)
+            moved = np.abs(last._outputs(X) - first._outputs(X)).max(axis=1)
             return effect | {"moved": int((moved > 1e-9 * max(1.0, np.ptp(y))).sum()), "most": float(moved.max())}
-        before, after = (each.classes_of(X) for each in (first, last))
+        before, after = (each._classes_of(X) for each in (first, last))
         changed = np.flatnonzero(before != after)
         examples = [
             {
@@ -301,14 +305,14 @@ def _curve_json(graph: NumberGraph | LevelGraph, chart: dict[str, Any]) -> dict[
 
 def _level_knots(model: TableModel, column: str) -> dict[str, tuple[str, float]]:
     """Return the values of a category or yes/no column, by name: the input and the knot where each has its value."""
-    term = next((term for term in model.terms().columns if term.column.name == column), None)
+    term = next((term for term in model._terms().columns if term.column.name == column), None)
     if term is None:
         return {}
     if term.column.is_category:
         return {term.level_name(feature): (feature.name, 1.0) for feature in term.features}
     no, yes = term.column.kind.words or ("0", "1")
     name = term.features[0].name
-    missing = {} if term.indicator is None else {"missing": (model.features[term.indicator], 1.0)}
+    missing = {} if term.indicator is None else {"missing": (model.schema.features[term.indicator], 1.0)}
     return {yes: (name, 1.0), no: (name, 0.0)} | missing
 
 

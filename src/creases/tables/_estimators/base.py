@@ -148,7 +148,7 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _outputs(self, X: ArrayLike) -> Floats:
         """Return the outputs (n, m) for rows of the user's data."""
         check_is_fitted(self, "model_")
-        return self.model_.outputs(self._encode(X))
+        return self.model_._outputs(self._encode(X))
 
     # -- rows ---------------------------------------------------------------------------------------------------------
 
@@ -252,7 +252,7 @@ class Classes(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     def threshold_(self) -> float:
         """For two classes, the probability above which the second is predicted."""
         check_is_fitted(self, "model_")
-        return self.model_.threshold
+        return self.model_.schema.threshold
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the logits (n, n_classes) of each row; for two classes the log-odds (n,) of the second."""

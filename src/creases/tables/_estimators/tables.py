@@ -96,7 +96,9 @@ class CurveEstimator(TableEstimator):
     def summary(self) -> str:
         """Return the model in words: what each column adds, and what each stage of the fit brought."""
         lines = describe_model(self.model_)
-        return "\n".join([*lines, "", *(describe_stage(step, self.model_.family) for step in self.model_.steps)])
+        return "\n".join(
+            [*lines, "", *(describe_stage(step, self.model_._family) for step in self.model_.function.steps)]
+        )
 
 
 def _row_column(values: Any, name: str, n: int) -> Column | None:

@@ -16,6 +16,7 @@ from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._fit.threshold import best_threshold
 from creases.tables._model.intervals import hold_rows
+from creases.tables._model.row_model import RowSchema
 from creases.tables._model.table_model import TableModel
 from creases.tables._reading.files import is_stream
 from creases.tables._reading.table import read_table
@@ -239,13 +240,13 @@ def fit_curve_model(
         return model
     every = None if stream is None else stream.without_test()
     again = _fit(data.without_test(), config, **named, labels=labels, stream=every)
-    before, total = model.n_rows, again.n_rows["train"]
+    before, total = model._n_rows, again._n_rows["train"]
     note = (
         f"fitted again to all {total:,} rows: the scores are those of the model before, fitted to {before['train']:,} "
         f"of them and tested on {before['test']:,}"
     )
-    notes = [*again.facts.get("notes", ()), note]
-    return replace(again, facts={**again.facts, "notes": notes, "scored": model})
+    notes = [*again._facts.get("notes", ()), note]
+    return replace(again, _facts={**again._facts, "notes": notes, "scored": model})
 
 
 def _describe_sample(data: TableSplit, stream: StreamedTable) -> str:
@@ -298,21 +299,23 @@ def _fit(
     facts |= {"notes": [note for note in notes if note]} if any(notes) else {}
     model = TableModel(
         function=function,
-        features=tuple(features),
-        classes=None if classes is None else tuple(map(str, classes)),
-        targets=tuple(targets),
-        encoding=encoding,
-        labels=labels,
-        center=center,
-        spread=spread,
-        ranges=np.stack([X.min(axis=0), X.max(axis=0)], axis=1) if stream is None else stream.ranges,
+        schema=RowSchema(
+            features=tuple(features),
+            classes=None if classes is None else tuple(map(str, classes)),
+            targets=tuple(targets),
+            encoding=encoding,
+            labels=labels,
+            center=center,
+            spread=spread,
+            ranges=np.stack([X.min(axis=0), X.max(axis=0)], axis=1) if stream is None else stream.ranges,
+            threshold=threshold,
+        ),
         data=data,
-        threshold=threshold,
-        facts=facts,
+        _facts=facts,
     )
     if len(targets) > 1:
         return model
-    return replace(model, facts=facts | {"held": hold_rows(model, held.scores, held.rows, held.weight)})
+    return replace(model, _facts=facts | {"held": hold_rows(model, held.scores, held.rows, held.weight)})
 
 
 def _describe_family(function: CurveModel, config: CurveConfig, has_exposure: bool) -> str:

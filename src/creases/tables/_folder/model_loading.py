@@ -17,7 +17,7 @@ from creases.errors import FileError
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._folder import folder as names
 from creases.tables._folder.folder import RunFile
-from creases.tables._model.row_model import RowModel
+from creases.tables._model.row_model import RowModel, RowSchema
 from creases.tables._model.table_model import TableModel
 from creases.tables._stages.model import CurveModel
 
@@ -85,23 +85,23 @@ def _shared(description: dict[str, Any], encoding: TableEncoding | None, folder:
     trained, classes, target = description["trained_with"], description["classes"], description["target"]
     labels = description.get("labels")
     facts = {name: description[name] for name in ("scores", "effects", "rows", "notes") if name in description}
-    return {
-        "features": _as_names(description["inputs"], "inputs"),
-        "classes": None if classes is None else _as_names(classes, "classes"),
-        "targets": _as_names(target, "targets") if isinstance(target, list) else (target,),
-        "encoding": encoding,
-        "center": np.asarray(trained["center"], np.float64),
-        "spread": np.asarray(trained["spread"], np.float64),
-        "ranges": np.asarray(description["ranges"], np.float64),
-        "threshold": 0.5 if (threshold := description["threshold"]) is None else threshold,
-        "labels": None if labels is None else np.asarray(labels),
-        "facts": {"folder": folder} | facts,
-    }
+    schema = RowSchema(
+        features=_as_names(description["inputs"], "inputs"),
+        classes=None if classes is None else _as_names(classes, "classes"),
+        targets=_as_names(target, "targets") if isinstance(target, list) else (target,),
+        encoding=encoding,
+        center=np.asarray(trained["center"], np.float64),
+        spread=np.asarray(trained["spread"], np.float64),
+        ranges=np.asarray(description["ranges"], np.float64),
+        threshold=0.5 if (threshold := description["threshold"]) is None else threshold,
+        labels=None if labels is None else np.asarray(labels),
+    )
+    return {"schema": schema, "_facts": {"folder": folder} | facts}
 
 
 def _check_effects(model: TableModel, effects: Any) -> None:
     """Refuse effects that are not of the model's parts, each with a size and a range."""
-    names = model.terms().parts
+    names = model._terms().parts
     if not isinstance(effects, dict) or sorted(effects) != sorted(names):
         raise ValueError(f"effects must be those of {', '.join(names)}")
     values = np.asarray([effects[name] for name in names], np.float64)
@@ -110,21 +110,21 @@ def _check_effects(model: TableModel, effects: Any) -> None:
 
 def _check_inputs(model: RowModel, inside: int) -> None:
     """Refuse inputs that are not those of the network, or whose numbers are not finite."""
-    d = len(model.features)
+    d = len(model.schema.features)
     if d != inside:
         raise ValueError(f"{plural(d, 'input')} of the table, {inside} of the network")
-    check_entries(model, "the model", center=finite(d), spread=finite(d), ranges=finite(d, 2))
-    if not (model.spread > 0).all() or not (model.ranges[:, 0] <= model.ranges[:, 1]).all():
+    check_entries(model.schema, "the model", center=finite(d), spread=finite(d), ranges=finite(d, 2))
+    if not (model.schema.spread > 0).all() or not (model.schema.ranges[:, 0] <= model.schema.ranges[:, 1]).all():
         raise ValueError("spread must be above 0, and ranges from the least to the largest value")
 
 
 def _check_outputs(model: RowModel) -> None:
     """Refuse a target and classes that are not those of the network."""
-    threshold = model.threshold
-    n_out = model.outputs(model.center[None]).shape[1]
-    check_entries(model, "the model", targets=sequence(STRING))
-    if model.classes is None and n_out != len(model.targets):
-        raise ValueError(f"{plural(len(model.targets), 'target')}, {plural(n_out, 'output')} of the network")
+    threshold = model.schema.threshold
+    n_out = model._outputs(model.schema.center[None]).shape[1]
+    check_entries(model.schema, "the model", targets=sequence(STRING))
+    if model.classes is None and n_out != len(model.schema.targets):
+        raise ValueError(f"{plural(len(model.schema.targets), 'target')}, {plural(n_out, 'output')} of the network")
     if model.classes is not None and len(model.classes) != n_out:
         raise ValueError(f"{len(model.classes)} classes, {plural(n_out, 'output')} of the network")
     if isinstance(threshold, bool) or not 0 < threshold < 1:
@@ -136,7 +136,7 @@ def _check_regions(model: GrownModel, units: int) -> None:
     net = model.network
     if units != net.n_units:
         raise ValueError(f"{units} units, {net.n_units} of the network")
-    length = 2 * net.pattern(model.center).shape[-1]
+    length = 2 * net.pattern(model.schema.center).shape[-1]
     check_entries(model, "the model", regions=dict_of(COUNT))
     for pattern, count in model.regions.items():
         if len(pattern) != length or not count:
@@ -150,13 +150,13 @@ def _check_encoding(model: RowModel, task: str) -> None:
     """Refuse a description of another table than the encoding's."""
     if task != ("regression" if model.classes is None else "classification"):
         raise ValueError(f"the task is {task!r}")
-    if model.encoding is None:
+    if model.schema.encoding is None:
         return
-    encoded = tuple(feature.name for feature in model.encoding.features)
+    encoded = tuple(feature.name for feature in model.schema.encoding.features)
     pairs = {
-        "inputs": (model.features, encoded),
-        "classes": (model.classes or (), model.encoding.classes or ()),
-        "target": (model.targets[:1], (model.encoding.target,)),
+        "inputs": (model.schema.features, encoded),
+        "classes": (model.classes or (), model.schema.encoding.classes or ()),
+        "target": (model.schema.targets[:1], (model.schema.encoding.target,)),
     }
     for what, (described, expected) in pairs.items():
         for ours, theirs in zip_longest(described, expected):

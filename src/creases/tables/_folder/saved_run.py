@@ -105,7 +105,7 @@ def _check_history(history: History, data: TableSplit, folder: Path) -> None:
 def _check_model(last: Snapshot, data: TableSplit, folder: Path) -> None:
     """Refuse a folder whose model is damaged, or is not the one that the run ended with."""
     X = data.problem.X[:100]
-    if not np.allclose(load(folder).outputs(X), last.net(X), rtol=1e-6, atol=1e-9):
+    if not np.allclose(load(folder)._outputs(X), last.net(X), rtol=1e-6, atol=1e-9):
         what = f"{folder / RunFile.MODEL} is not the network that the run ended with"
         raise FileError(f"{what}; write it again: creases grow --resume {folder}")
 

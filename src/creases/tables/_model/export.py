@@ -14,7 +14,7 @@ from creases._files import write_atomically
 from creases._text import plural
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.tables._encoding.encoding import ColumnEncoding, Feature, TableEncoding, number_encoding
+from creases.tables._encoding.encoding import ColumnEncoding, Feature, TableEncoding
 from creases.tables._model.dialects import write_python, write_sql
 from creases.tables._model.onnx_export import run_onnx, write_onnx
 from creases.tables._model.program import Dot, Interpolate, Program, label_numbers, make_program
@@ -70,11 +70,12 @@ def export_model(model: RowModel, path: Path, *, table: str = "rows") -> Export:
         outputs, decisions = (_run_sql if path.suffix == ".sql" else _run_python)(program, text, cells, table)
         with write_atomically(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
-    expected = model.outputs(X) if model.classes is None else probabilities(model.outputs(X))
+    raw = model._outputs(X)
+    expected = raw if model.classes is None else probabilities(raw)
     deviation, decided = None, 0
     if outputs is not None:
         deviation = float(np.abs(outputs - expected).max(initial=0.0))
-        decided = 0 if decisions is None else int((np.asarray(decisions) != model._decide(model.outputs(X))).sum())
+        decided = 0 if decisions is None else int((np.asarray(decisions) != model.schema.decide(raw)).sum())
     return Export(path, len(X), deviation, _rounding(program, model), decided)
 
 
@@ -90,7 +91,7 @@ def comparison_cells(model: RowModel) -> list[dict[str, Any]]:
         cells = [_typical_row(model)]
     else:
         cells = decode_cells(model, X[np.linspace(0, len(X) - 1, min(len(X), MOST_ROWS)).astype(np.int64)])
-    encoding = _encoding(model)
+    encoding = model.schema.encoder
     curves: Mapping[str, Any] = getattr(model, "curves", {})
     found = []
     for feature in encoding.features:
@@ -108,7 +109,7 @@ def comparison_cells(model: RowModel) -> list[dict[str, Any]]:
 def _typical_row(model: RowModel) -> dict[str, Any]:
     """Return a row of means and of the most frequent values."""
     row: dict[str, Any] = {}
-    for column in _encoding(model).inputs:
+    for column in model.schema.encoder.inputs:
         labels = label_numbers(column)
         if column.is_category:
             row[column.name] = column.common or None
@@ -119,10 +120,6 @@ def _typical_row(model: RowModel) -> dict[str, Any]:
     return row
 
 
-def _encoding(model: RowModel) -> TableEncoding:
-    return number_encoding(model.features, model.center) if model.encoding is None else model.encoding
-
-
 def _indicator(encoding: TableEncoding, column: str) -> int | None:
     every = enumerate(encoding.features)
     own = (j for j, feature in every if feature.column == column and feature.kind == "missing" and not feature.level)
@@ -131,7 +128,7 @@ def _indicator(encoding: TableEncoding, column: str) -> int | None:
 
 def decode_cells(model: RowModel, X: Floats) -> list[dict[str, Any]]:
     """Return encoded rows X (n, d) as cells that exports take: numbers, text, dates as text, None where missing."""
-    encoding = _encoding(model)
+    encoding = model.schema.encoder
     columns: dict[str, list[Any]] = {}
     for column in encoding.inputs:
         inputs = [j for j, feature in enumerate(encoding.features) if feature.column == column.name]
@@ -203,7 +200,7 @@ def _rounding(program: Program, model: RowModel) -> float:
     and passes on the errors of what it reads (Higham 2002, section 3.1).
     """
     unit = 2.0**-53
-    largest = np.abs(model.ranges).max(axis=1)
+    largest = np.abs(model.schema.ranges).max(axis=1)
     sizes = {f"x{j}": float(value) + 1.0 for j, value in enumerate(largest)}
     errors = {name: 4 * unit * value for name, value in sizes.items()}
     worst = 0.0

@@ -14,7 +14,7 @@ from creases._typing import Floats, Ints
 from creases.errors import InputError
 from creases.tables._explain.numbering import number_regions
 from creases.tables._explain.table import make_table
-from creases.tables._model.row_model import RowModel
+from creases.tables._model.row_model import RowModel, RowSchema
 
 if TYPE_CHECKING:
     from creases.growth import History
@@ -57,7 +57,7 @@ class GrownModel(RowModel):
         """Every epoch and growth step; None if loaded."""
         return None if self.run is None else self.run.history
 
-    def outputs(self, X: Floats) -> Floats:
+    def _outputs(self, X: Floats) -> Floats:
         """Return what the network puts out for encoded rows X (n, d): a logit for each class, or the targets."""
         return np.asarray(self.network(X)) if len(X) else np.zeros((0, self.network.n_out))
 
@@ -73,11 +73,11 @@ class GrownModel(RowModel):
         start, values = np.zeros((len(X), len(weights))), np.zeros((len(X), len(weights), X.shape[1]))
         for i, x in enumerate(X):
             for k, weight in enumerate(weights):
-                answer = attributions(self.network, x, baseline=self.center, output=weight)
+                answer = attributions(self.network, x, baseline=self.schema.center, output=weight)
                 start[i, k], values[i, k] = answer.start, answer.values
-        return start, dict(zip(self.features, np.moveaxis(values, 2, 0), strict=True))
+        return start, dict(zip(self.schema.features, np.moveaxis(values, 2, 0), strict=True))
 
-    def layers(self) -> list[tuple[Floats, Floats]]:
+    def _layers(self) -> list[tuple[Floats, Floats]]:
         """Return weights and biases of the network's layers, with a ReLU between them."""
         module: Any = self.network.module()
         linear = [layer for layer in module if hasattr(layer, "weight")]
@@ -99,7 +99,7 @@ class GrownModel(RowModel):
         hint = "creases explain RUN --row 0 explains a row, creases report RUN the whole; creases fit makes a card"
         raise InputError("row", "be given for a grown network, which has no card of points", hint=hint)
 
-    def terms(self) -> Terms:
+    def _terms(self) -> Terms:
         """Return what the columns add, with their names and units, for words."""
         from creases.tables._words.model_text import NetworkTerms
 
@@ -146,15 +146,17 @@ def grown_model(
     regions, same = _count_regions(net, X, weight, classes)
     return GrownModel(
         function=net,
-        features=tuple(features),
-        classes=None if classes is None else tuple(map(str, classes)),
-        targets=tuple(targets),
-        encoding=encoding,
-        labels=labels,
-        center=data.scaling.center,
-        spread=data.scaling.spread,
-        ranges=np.stack([X.min(axis=0), X.max(axis=0)], axis=1),
-        threshold=threshold,
+        schema=RowSchema(
+            features=tuple(features),
+            classes=None if classes is None else tuple(map(str, classes)),
+            targets=tuple(targets),
+            encoding=encoding,
+            labels=labels,
+            center=data.scaling.center,
+            spread=data.scaling.spread,
+            ranges=np.stack([X.min(axis=0), X.max(axis=0)], axis=1),
+            threshold=threshold,
+        ),
         regions=regions,
         same=same,
         data=data,

@@ -70,7 +70,7 @@ def hold_rows(model: RowModel, scores: Floats, rows: Ints, weight: Floats) -> He
         some = np.linspace(0, len(rows) - 1, MOST_ROWS).astype(np.int64)
         scores, rows, weight = scores[some], rows[some], weight[some]
     if model.classes is None:
-        predictions = model.read_network(scores)
+        predictions = model._read_network(scores)
     else:
         predictions = probabilities(scores * [-0.5, 0.5] if len(model.classes) == 2 else scores)
     X, y = model.data.rows.X[rows], np.asarray(model.data.rows.y[rows], np.float64)
@@ -80,9 +80,11 @@ def hold_rows(model: RowModel, scores: Floats, rows: Ints, weight: Floats) -> He
 
 
 def _group_columns(model: RowModel) -> list[str]:
-    if model.encoding is None:
+    if model.schema.encoding is None:
         return []
-    return [column.name for column in model.encoding.inputs if column.is_category or column.kind.kind == "yes/no"]
+    return [
+        column.name for column in model.schema.encoding.inputs if column.is_category or column.kind.kind == "yes/no"
+    ]
 
 
 def group_codes(model: RowModel, X: Floats, by: str) -> Ints:
@@ -91,9 +93,9 @@ def group_codes(model: RowModel, X: Floats, by: str) -> Ints:
     if by not in names:
         listing = ", ".join(names) or "none"
         raise InputError("by", "name a column of categories or of yes and no", repr(by), f"they are: {listing}")
-    assert model.encoding is not None
-    own = X[:, [j for j, feature in enumerate(model.encoding.features) if feature.column == by]]
-    column = next(column for column in model.encoding.inputs if column.name == by)
+    assert model.schema.encoding is not None
+    own = X[:, [j for j, feature in enumerate(model.schema.encoding.features) if feature.column == by]]
+    column = next(column for column in model.schema.encoding.inputs if column.name == by)
     if column.is_category:
         return np.where(own.any(axis=1), own.argmax(axis=1), -1)
     return np.where(np.isin(own[:, 0], (0.0, 1.0)), own[:, 0], -1).astype(np.int64)
@@ -101,10 +103,10 @@ def group_codes(model: RowModel, X: Floats, by: str) -> Ints:
 
 def held_rows(model: RowModel) -> HeldRows:
     """Return the held-out rows of a model, which its folder has if it was loaded."""
-    if "held" in model.facts:
-        held: HeldRows = model.facts["held"]
+    if "held" in model._facts:
+        held: HeldRows = model._facts["held"]
         return held
-    folder = model.facts.get("folder")
+    folder = model._facts.get("folder")
     if folder is None or not (folder / RunFile.HELD).exists():
         hint = "fit it again with creases.fit_table or creases fit"
         raise InputError("model", "have predictions of held-out rows", "a grown network, or an older folder", hint)
@@ -113,16 +115,16 @@ def held_rows(model: RowModel) -> HeldRows:
 
 def predict_intervals(model: RowModel, X: Floats, coverage: float, by: str | None) -> Floats:
     """Return the least and largest value (n, 2) of encoded rows X (n, d); see :meth:`RowModel.predict_interval`."""
-    if model.classes is not None or len(model.targets) > 1:
+    if model.classes is not None or len(model.schema.targets) > 1:
         got = "classes" if model.classes is not None else "several targets"
         raise InputError("rows", "be of a table with one target of numbers", got, "of classes predict sets")
     held = held_rows(model)
-    predicted, center = model.outputs(X)[:, 0], held.predictions[:, 0]
+    predicted, center = model._outputs(X)[:, 0], held.predictions[:, 0]
     scale = _error_sizes(center, np.abs(held.truth - center), held.weight)
     errors = np.abs(held.truth - center) / scale(center)
     reach = _quantiles(model, held, errors, X, coverage, by) * scale(predicted)
     low, high = predicted - reach, predicted + reach
-    if model.largest is not None:  # a logarithmic link: no value is negative
+    if model._largest is not None:  # a logarithmic link: no value is negative
         low = np.maximum(low, 0.0)
     return np.stack([low, high], axis=1)
 
@@ -134,7 +136,7 @@ def predict_sets(model: RowModel, X: Floats, coverage: float, by: str | None) ->
     if model.classes is None:
         raise InputError("rows", "be of a table with classes", "a regression", "of numbers predict intervals")
     held = held_rows(model)
-    chances = probabilities(model.outputs(X))
+    chances = probabilities(model._outputs(X))
     errors = 1 - held.predictions[np.arange(len(held.truth)), held.truth.astype(np.int64)]
     limit = _quantiles(model, held, errors, X, coverage, by)
     return [np.flatnonzero(1 - row <= bound) for row, bound in zip(chances, limit, strict=True)]

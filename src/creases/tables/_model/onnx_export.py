@@ -33,11 +33,11 @@ def write_onnx(model: RowModel, path: Path) -> Path:
     if path.suffix != ".onnx":
         raise InputError("path", "end in .onnx", repr(path.name))
     graph = _Graph(onnx)
-    outputs = graph.apply_layers(_encode(graph, model), model.layers())
+    outputs = graph.apply_layers(_encode(graph, model), model._layers())
     if model.classes is None:
-        if (largest := model.largest) is not None:  # a logarithmic link
+        if (largest := model._largest) is not None:  # a logarithmic link
             outputs = graph.add("Exp", [graph.add("Min", [outputs, graph.constant(np.array(np.log(largest)))])])
-        graph.add_output("prediction", outputs, onnx.TensorProto.DOUBLE, ["batch", len(model.targets)])
+        graph.add_output("prediction", outputs, onnx.TensorProto.DOUBLE, ["batch", len(model.schema.targets)])
     else:
         _decide(graph, model, outputs)
     proto = graph.to_model()
@@ -55,7 +55,7 @@ def run_onnx(model: RowModel, path: Path, cells: Sequence[Mapping[str, Any]]) ->
         return None, None
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     inputs = {each.name: each.type for each in session.get_inputs()}
-    if model.encoding is None:
+    if model.schema.encoding is None:
         feed = {"X": np.array([list(row.values()) for row in cells], np.float64)}
     else:
         feed = {}
@@ -73,14 +73,14 @@ def run_onnx(model: RowModel, path: Path, cells: Sequence[Mapping[str, Any]]) ->
 
 def _encode(graph: _Graph, model: RowModel) -> str:
     """Add the inputs and what encodes them; return the name of the encoded rows (batch, d)."""
-    if model.encoding is None:
-        return graph.add_input("X", graph.onnx.TensorProto.DOUBLE, len(model.features))
+    if model.schema.encoding is None:
+        return graph.add_input("X", graph.onnx.TensorProto.DOUBLE, len(model.schema.features))
     parts = []
-    for column in model.encoding.inputs:
+    for column in model.schema.encoding.inputs:
         if column.is_category:
-            parts.append(_encode_category(graph, column, model.encoding.missing))
+            parts.append(_encode_category(graph, column, model.schema.encoding.missing))
         else:
-            parts += _encode_numbers(graph, column, model.encoding.missing)
+            parts += _encode_numbers(graph, column, model.schema.encoding.missing)
     return graph.add("Concat", parts, axis=1)
 
 
@@ -172,10 +172,10 @@ def _decide(graph: _Graph, model: RowModel, logits: str) -> None:
     """Add the probabilities and the class, as the threshold decides."""
     assert model.classes is not None
     kinds = graph.onnx.TensorProto
-    k = len(model.classes)
-    shift = np.array([0.0, -log_odds(model.threshold)]) if k == 2 and model.threshold != 0.5 else np.zeros(k)
+    k, threshold = len(model.classes), model.schema.threshold
+    shift = np.array([0.0, -log_odds(threshold)]) if k == 2 and threshold != 0.5 else np.zeros(k)
     decided = graph.add("ArgMax", [graph.add("Add", [logits, graph.constant(shift)])], axis=1, keepdims=0)
-    labels = model.label_values
+    labels = model.schema.label_values
     is_text = labels.dtype.kind not in "biuf"
     names = labels.astype(object) if is_text else labels.astype(np.int64 if labels.dtype.kind in "iu" else labels.dtype)
     label = graph.add("Gather", [graph.constant(names), decided], axis=0)

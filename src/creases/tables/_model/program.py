@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from creases._typing import Floats
-from creases.tables._encoding.encoding import ColumnEncoding, TableEncoding, number_encoding
+from creases.tables._encoding.encoding import ColumnEncoding, TableEncoding
 from creases.tables._model.row_model import log_odds
 from creases.tables._reading.numbers import IntervalFormat
 from creases.tables._reading.scales import ScaleFormat
@@ -135,14 +135,14 @@ class Program:
 
 def make_program(model: RowModel) -> Program:
     """Return the steps of a model."""
-    encoding = number_encoding(model.features, model.center) if model.encoding is None else model.encoding
+    encoding = model.schema.encoder
     encoded: dict[str, Any] = {}
     dates: dict[str, Any] = {}
     for column in encoding.inputs:
         if column.kind.date is not None:
             dates |= _date_fields(column)
         encoded |= _encode(column, encoding)
-    names = tuple(f"x{j}" for j in range(len(model.features)))
+    names = tuple(f"x{j}" for j in range(len(model.schema.features)))
     hidden, scores = _curve_stages(model, names) if hasattr(model, "curves") else _layer_stages(model, names)
     read = _read_names([*hidden, scores])
     encoded = {name: node for name, node in encoded.items() if name in read}
@@ -151,7 +151,7 @@ def make_program(model: RowModel) -> Program:
     numbers = tuple(name for stage in kept for name in stage if name.startswith(("predicted ", "probability ")))
     decision = "decision" if model.classes is not None else None
     about = {column.name: describe_cells(column) for column in encoding.inputs}
-    return Program(about, kept, numbers, decision, model.target or "class")
+    return Program(about, kept, numbers, decision, model.schema.target or "class")
 
 
 def describe_cells(column: ColumnEncoding) -> str:
@@ -316,7 +316,7 @@ def _curve_stages(model: Any, inputs: Sequence[str]) -> tuple[list[dict[str, Any
 
 
 def _layer_stages(model: RowModel, inputs: Sequence[str]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    hidden, last = _network_steps(model.layers(), inputs)
+    hidden, last = _network_steps(model._layers(), inputs)
     if model.classes is not None and len(last) == 2:
         node, other = last[1], last[0]
         joined = dict(zip(node.names, node.weights.tolist(), strict=True))
@@ -346,9 +346,9 @@ def _network_steps(
 def _decide(model: RowModel, scores: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the stages that make predictions of scores."""
     if model.classes is None:
-        pairs = zip(model.targets, scores, strict=True)
-        return [{f"predicted {name}": _apply_link(Name(score), model.largest) for name, score in pairs}]
-    words = model.label_values.tolist()
+        pairs = zip(model.schema.targets, scores, strict=True)
+        return [{f"predicted {name}": _apply_link(Name(score), model._largest) for name, score in pairs}]
+    words = model.schema.label_values.tolist()
     if len(words) == 2:
         score = Name(scores[0])
         sign = If(Operation("<", score, 0), Operation("-", 0, score), score)  # exp of a negative number cannot overflow
@@ -360,7 +360,7 @@ def _decide(model: RowModel, scores: tuple[str, ...]) -> list[dict[str, Any]]:
             first: If(Operation("<", score, 0), large, small),
             second: If(Operation("<", score, 0), small, large),
         }
-        above = Operation("<", float(log_odds(model.threshold)) if model.threshold != 0.5 else 0.0, score)
+        above = Operation("<", float(log_odds(model.schema.threshold)) if model.schema.threshold != 0.5 else 0.0, score)
         return [power, binary, {"decision": If(above, Word(words[1]), Word(words[0]))}]
     largest: Any = Name(scores[0])
     for name in scores[1:]:

@@ -151,9 +151,9 @@ def column_parts(model: RowModel, X: Floats) -> dict[str, Floats]:
 
     A sum of curves is divided as it is, a network by integrated gradients from the mean row, which add up exactly too.
     """
-    columns = model.columns
+    columns = model.schema.columns
     start, by_input = model._input_parts(X)
-    inputs = dict(zip(model.features, columns, strict=True))
+    inputs = dict(zip(model.schema.features, columns, strict=True))
     parts: dict[str, Floats] = {column: np.zeros_like(start) for column in dict.fromkeys(columns)}
     mixed: dict[str, Floats] = {}
     for name, part in by_input.items():
@@ -169,10 +169,10 @@ def explain_rows(model: RowModel, X: Floats) -> pd.DataFrame:
     import pandas as pd
 
     parts = column_parts(model, X)
-    if len(model._score_names) == 1:
+    if len(model.schema.score_names) == 1:
         return pd.DataFrame({name: part[:, 0] for name, part in parts.items()})
-    keys = [(score, name) for score in model._score_names for name in parts]
-    values = [part[:, k] for k in range(len(model._score_names)) for part in parts.values()]
+    keys = [(score, name) for score in model.schema.score_names for name in parts]
+    values = [part[:, k] for k in range(len(model.schema.score_names)) for part in parts.values()]
     return pd.DataFrame(np.stack(values, axis=1), columns=pd.MultiIndex.from_tuples(keys))
 
 
@@ -187,14 +187,8 @@ MARGIN = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class RowModel(ABC):
-    """A function of the rows of a table, with the names, classes and units of its columns.
-
-    What :class:`TableModel` (curves, planes and units) and :class:`GrownModel` (a network) share; predictions,
-    explanations, reports and files need no more than this.
-    """
-
-    _title: ClassVar[str]  #: what it is called beside other models
+class RowSchema:
+    """How rows of a table become the d inputs of a model, and its outputs become predictions."""
 
     features: tuple[str, ...]  #: names of the d encoded inputs
     classes: tuple[str, ...] | None  #: names of the classes; None for a regression
@@ -205,8 +199,85 @@ class RowModel(ABC):
     ranges: Floats  #: (d, 2) least and largest value in the rows trained on
     threshold: float = 0.5  #: probability above which the second of two classes is predicted
     labels: NDArray[Any] | None = None  #: (n_classes,) what is predicted for each class; None: as the encoding says
+
+    @property
+    def task(self) -> Task:
+        """``"classification"`` or ``"regression"``."""
+        return "regression" if self.classes is None else "classification"
+
+    @property
+    def target(self) -> str:
+        """The name of the column to predict; of several, with commas."""
+        return ", ".join(self.targets)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The table's column of each of the d encoded inputs."""
+        if self.encoding is None:
+            return self.features
+        return tuple(feature.column for feature in self.encoding.features)
+
+    @cached_property
+    def encoder(self) -> TableEncoding:
+        """The encoding of rows; of a built-in problem that of numbers, whose means stand for missing ones."""
+        return number_encoding(self.features, self.center) if self.encoding is None else self.encoding
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """What the m scores are of: the targets, the second of two classes (its log-odds), or each of more classes."""
+        if self.classes is None:
+            return self.targets
+        return self.classes[1:] if len(self.classes) == 2 else self.classes
+
+    @property
+    def label_values(self) -> NDArray[Any]:
+        """The classes (n_classes,) as the table has them: strings, integers, numbers or booleans."""
+        if self.labels is not None:
+            return self.labels
+        return np.asarray(self.classes) if self.encoding is None else self.encoding.label_values
+
+    def encode(self, rows: Any, *, header: bool | None = None) -> EncodedRows:
+        """Return rows as a network takes them, (n, d), and what is unusual about them."""
+        return self.encoder.transform(rows, header=header)
+
+    def decide(self, outputs: Floats) -> NDArray[Any]:
+        """Return the classes (n,), of the type that the table has, or the values of a model's outputs (n, k)."""
+        if self.classes is None:
+            return np.asarray(outputs[:, 0] if len(self.targets) == 1 else outputs)
+        return np.asarray(self.label_values[decide(outputs, self.threshold)])
+
+    def outside(self, X: Floats) -> list[tuple[str, ...]]:
+        """Return, for each encoded row of X (n, d), the inputs that are outside the range of the training rows.
+
+        A row with none is inside. A category that the table did not have is 0 in all its columns or among the other
+        values, so it is not detected here; ``encode`` reports it.
+        """
+        low, high = self.ranges.T
+        slack = MARGIN * (high - low)
+        beyond = (low - slack > X) | (high + slack < X)
+        result: list[tuple[str, ...]] = [()] * len(X)
+        for i in np.flatnonzero(beyond.any(axis=1)):
+            result[i] = tuple(self.features[j] for j in np.flatnonzero(beyond[i]))
+        return result
+
+    def __repr__(self) -> str:
+        inputs = plural(len(self.features), "input")
+        return f"<RowSchema of {self.target or 'classes'}: {inputs} of {plural(len(set(self.columns)), 'column')}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class RowModel(ABC):
+    """A function of the rows of a table, with the names, classes and units of its columns.
+
+    What :class:`TableModel` (curves, planes and units) and :class:`GrownModel` (a network) share; predictions,
+    explanations, reports and files need no more than this.
+    """
+
+    _title: ClassVar[str]  #: what it is called beside other models
+
+    schema: RowSchema  #: names, ranges and units of inputs and targets
     data: TableSplit | None = None  #: the rows, split into those trained on and those to test with; None if loaded
-    facts: Mapping[str, Any] = field(
+    _facts: Mapping[str, Any] = field(
         default_factory=dict
     )  #: of a model that was loaded: scores, effects, its folder; of a table larger than memory: its rows; notes
 
@@ -218,24 +289,24 @@ class RowModel(ABC):
         """The function as a network of encoded rows; with classes, it has a logit for each."""
 
     @abstractmethod
-    def outputs(self, X: Floats) -> Floats:
+    def _outputs(self, X: Floats) -> Floats:
         """Return what the network puts out for encoded rows X (n, d): a logit for each class, or the targets."""
 
     @property
-    def largest(self) -> float | None:
+    def _largest(self) -> float | None:
         """With a logarithmic link, whose network puts out logarithms of targets, the largest prediction; else None."""
         return None
 
-    def read_network(self, outputs: Floats) -> Floats:
-        """Return what :meth:`outputs` are of the network's own (n, k)."""
-        return outputs if self.largest is None else apply_link(outputs, "log", self.largest)
+    def _read_network(self, outputs: Floats) -> Floats:
+        """Return what ``_outputs`` are of the network's own (n, k)."""
+        return outputs if self._largest is None else apply_link(outputs, "log", self._largest)
 
     @abstractmethod
     def _input_parts(self, X: Floats) -> tuple[Floats, dict[str, Floats]]:
         """Return the scores (n, m) that rows X (n, d) start from, and what each input or group of inputs adds."""
 
     @abstractmethod
-    def layers(self) -> list[tuple[Floats, Floats]]:
+    def _layers(self) -> list[tuple[Floats, Floats]]:
         """Return weights and biases of the network's layers, with a ReLU between them."""
 
     @abstractmethod
@@ -251,7 +322,7 @@ class RowModel(ABC):
         """Return the whole model on a card."""
 
     @abstractmethod
-    def terms(self) -> Terms:
+    def _terms(self) -> Terms:
         """Return what the columns add, with their names and units, for words."""
 
     def _place(self, X: Floats) -> dict[str, Any]:
@@ -261,26 +332,21 @@ class RowModel(ABC):
     # -- what it is ---------------------------------------------------------------------------------------------------
 
     @property
-    def task(self) -> Task:
-        """``"classification"`` or ``"regression"``."""
-        return "regression" if self.classes is None else "classification"
+    def classes(self) -> tuple[str, ...] | None:
+        """Names of the classes; None for a regression."""
+        return self.schema.classes
 
     @property
-    def target(self) -> str:
-        """The name of the column to predict; of several, with commas."""
-        return ", ".join(self.targets)
-
-    @property
-    def n_rows(self) -> dict[str, int]:
+    def _n_rows(self) -> dict[str, int]:
         """The numbers of rows to ``train`` on and to ``test`` with; of a table larger than memory, of all its rows."""
-        if "rows" in self.facts:
-            return dict(self.facts["rows"])
+        if "rows" in self._facts:
+            return dict(self._facts["rows"])
         return {"train": len(self._rows.train), "test": len(self._rows.test)}
 
     @property
-    def scored(self) -> RowModel:
+    def _scored(self) -> RowModel:
         """The model that the scores are of: this one, or the one before it was fitted again to all rows."""
-        model: RowModel = self.facts.get("scored", self)
+        model: RowModel = self._facts.get("scored", self)
         return model
 
     @property
@@ -289,24 +355,10 @@ class RowModel(ABC):
             raise InputError("model", "have the rows that it was fitted to", "a loaded one", "fit it in this program")
         return self.data
 
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        """The table's column of each of the d encoded inputs."""
-        if self.encoding is None:
-            return self.features
-        return tuple(feature.column for feature in self.encoding.features)
-
     @property
     def _form(self) -> str:
         """What the model is called beside others."""
         return self._title
-
-    @property
-    def _score_names(self) -> tuple[str, ...]:
-        """What the m scores are of: the targets, the second of two classes (its log-odds), or each of more classes."""
-        if self.classes is None:
-            return self.targets
-        return self.classes[1:] if len(self.classes) == 2 else self.classes
 
     # -- predictions --------------------------------------------------------------------------------------------------
 
@@ -315,25 +367,24 @@ class RowModel(ABC):
 
         ``header`` says whether the first row of a CSV file has names, as in :func:`creases.tables.read_table`.
         """
-        encoding = number_encoding(self.features, self.center) if self.encoding is None else self.encoding
-        return encoding.transform(rows, header=header)
+        return self.schema.encode(rows, header=header)
 
     def predict(self, rows: Any) -> NDArray[Any]:
         """Return the class (n,) of each row, of the type that the table has, or the values (n,), (n, m) of several.
 
         Cells that cannot be read count as missing; a :class:`creases.errors.ColumnWarning` names them.
         """
-        return self._decide(self.outputs(self.encode(rows).warn()))
+        return self.schema.decide(self._outputs(self.encode(rows).warn()))
 
-    def classes_of(self, X: Floats) -> Ints:
+    def _classes_of(self, X: Floats) -> Ints:
         """Return the numbers (n,) of the predicted classes of encoded rows X (n, d)."""
-        return decide(self.outputs(X), self.threshold)
+        return decide(self._outputs(X), self.schema.threshold)
 
     def predict_proba(self, rows: Any) -> Floats:
         """Return the probability (n, n_classes) of each class, in the order of ``classes``."""
         if self.classes is None:
             raise InputError("rows", "be of a table with classes", "a regression", "predict returns values")
-        return probabilities(self.outputs(self.encode(rows).warn()))
+        return probabilities(self._outputs(self.encode(rows).warn()))
 
     def predict_interval(self, rows: Any, coverage: float = 0.9, *, by: str | None = None) -> Floats:
         """Return intervals (n, 2) that hold the values of new rows with a coverage, such as nine of ten.
@@ -355,7 +406,7 @@ class RowModel(ABC):
         from creases.tables._model.intervals import check_coverage, predict_sets
 
         sets = predict_sets(self, self.encode(rows).warn(), check_coverage(coverage), by)
-        return [tuple(self.label_values[numbers].tolist()) for numbers in sets]
+        return [tuple(self.schema.label_values[numbers].tolist()) for numbers in sets]
 
     def explain(self, rows: Any) -> RowExplanations:
         """Return why rows get their predictions: what each column adds, in words and as a table.
@@ -413,49 +464,35 @@ class RowModel(ABC):
         """Size, least and largest effect of each part on the scores of the rows trained on, the largest first."""
         from creases.tables._words.terms import TermEffects
 
-        if "effects" in self.facts:
-            return dict(self.facts["effects"])
+        if "effects" in self._facts:
+            return dict(self._facts["effects"])
         assert self._rows is not None  # or it refuses
-        terms = self.terms()
+        terms = self._terms()
         return TermEffects.from_model(self, terms).to_dict(terms)
 
     @cached_property
-    def baselines(self) -> list[Baseline]:
+    def _baselines(self) -> list[Baseline]:
         """The model, a linear one, boosted trees and a constant with their scores on each part of the rows."""
         from creases.tables._folder.folder import RunFile
         from creases.tables._scores.baselines import baselines
         from creases.tables._scores.stored import load_baselines
 
-        if self.scored is not self:
-            return self.scored.baselines
-        folder = self.facts.get("folder")
+        if self._scored is not self:
+            return self._scored._baselines
+        folder = self._facts.get("folder")
         stored = None if folder is None else load_baselines(folder / RunFile.BASELINES, self._rows)
-        return stored or baselines(self.outputs, self._rows, threshold=self.threshold, name=self._form)
+        return stored or baselines(self._outputs, self._rows, threshold=self.schema.threshold, name=self._form)
 
     @cached_property
     def scores(self) -> pd.DataFrame:
         """Accuracy, or R², of the model and of simpler ones on each part of the rows."""
         import pandas as pd
 
-        if "scores" in self.facts:
-            return pd.DataFrame.from_dict(self.facts["scores"], orient="index")
-        return pd.DataFrame.from_dict({each.name: each.by_part for each in self.baselines}, orient="index")
+        if "scores" in self._facts:
+            return pd.DataFrame.from_dict(self._facts["scores"], orient="index")
+        return pd.DataFrame.from_dict({each.name: each.by_part for each in self._baselines}, orient="index")
 
     # -- rows as tables -----------------------------------------------------------------------------------------------
-
-    def _outside(self, X: Floats) -> list[tuple[str, ...]]:
-        """Return, for each encoded row of X (n, d), the inputs that are outside the range of the training rows.
-
-        A row with none is inside. A category that the table did not have is 0 in all its columns or among the other
-        values, so it is not detected here; ``encode`` reports it.
-        """
-        low, high = self.ranges.T
-        slack = MARGIN * (high - low)
-        beyond = (low - slack > X) | (high + slack < X)
-        result: list[tuple[str, ...]] = [()] * len(X)
-        for i in np.flatnonzero(beyond.any(axis=1)):
-            result[i] = tuple(self.features[j] for j in np.flatnonzero(beyond[i]))
-        return result
 
     def frame(
         self, rows: Any, *, budget: float = 0.0, coverage: float | None = None, by: str | None = None
@@ -478,28 +515,28 @@ class RowModel(ABC):
         by
             Column whose values have a coverage of their own.
         """
-        return self.encoded_frame(self.encode(rows).X, budget=budget, coverage=coverage, by=by)
+        return self._encoded_frame(self.encode(rows).X, budget=budget, coverage=coverage, by=by)
 
-    def encoded_frame(
+    def _encoded_frame(
         self, X: Floats, *, budget: float = 0.0, coverage: float | None = None, by: str | None = None, **where: Any
     ) -> pd.DataFrame:
         """Return the table of :meth:`frame` for encoded rows X (n, d); ``where`` distances are searched."""
         import pandas as pd
 
-        outputs = self.outputs(X)
+        outputs = self._outputs(X)
         if self.classes is None:
-            columns: dict[str, Any] = {f"predicted {name}": outputs[:, k] for k, name in enumerate(self.targets)}
+            columns: dict[str, Any] = {f"predicted {name}": outputs[:, k] for k, name in enumerate(self.schema.targets)}
         else:
-            columns = {f"predicted {self.target or 'class'}": self._decide(outputs)}
+            columns = {f"predicted {self.schema.target or 'class'}": self.schema.decide(outputs)}
             chances = probabilities(outputs)
             columns |= {f"probability {name}": chances[:, k] for k, name in enumerate(self.classes)}
         columns |= self._bound(X, coverage, by) | self._place(X)
-        outside = self._outside(X)
+        outside = self.schema.outside(X)
         columns["outside"] = ["yes" if beyond else "no" for beyond in outside]
         columns["outside in"] = [", ".join(beyond) for beyond in outside]
         if budget > 0 and self.classes is not None:
-            options: dict[str, Any] = {"threshold": self.threshold, "spread": self.spread, "budget": budget}
-            columns |= boundary_distances(self.network, X, **options, **where)
+            threshold, spread = self.schema.threshold, self.schema.spread
+            columns |= boundary_distances(self.network, X, threshold=threshold, spread=spread, budget=budget, **where)
         return pd.DataFrame(columns)
 
     def _bound(self, X: Floats, coverage: float | None, by: str | None) -> dict[str, Any]:
@@ -513,11 +550,11 @@ class RowModel(ABC):
         share = f"{100 * check_coverage(coverage):g} %"
         if self.classes is None:
             low, high = predict_intervals(self, X, coverage, by).T
-            return {f"least {self.target} at {share}": low, f"largest {self.target} at {share}": high}
+            return {f"least {self.schema.target} at {share}": low, f"largest {self.schema.target} at {share}": high}
         sets = predict_sets(self, X, coverage, by)
         return {f"classes at {share}": ["; ".join(str(self.classes[k]) for k in numbers) for numbers in sets]}
 
-    def summarize(self, frame: pd.DataFrame) -> dict[str, Any]:
+    def _summarize(self, frame: pd.DataFrame) -> dict[str, Any]:
         """Return how many rows a table of :meth:`frame` has, how many ``outside``, and what was ``predicted``."""
         return PredictionSummary.from_frame(frame, self.classes is not None).to_dict()
 
@@ -533,18 +570,6 @@ class RowModel(ABC):
         from creases.tables._streaming.predict import write_predictions
 
         return write_predictions(self, data, Path(out), **options)
-
-    def _decide(self, outputs: Floats) -> NDArray[Any]:
-        if self.classes is None:
-            return np.asarray(outputs[:, 0] if len(self.targets) == 1 else outputs)
-        return np.asarray(self.label_values[decide(outputs, self.threshold)])
-
-    @property
-    def label_values(self) -> NDArray[Any]:
-        """The classes (n_classes,) as the table has them: strings, integers, numbers or booleans."""
-        if self.labels is not None:
-            return self.labels
-        return np.asarray(self.classes) if self.encoding is None else self.encoding.label_values
 
     # -- files and pictures --------------------------------------------------------------------------------------------
 
@@ -570,16 +595,16 @@ class RowModel(ABC):
 
     def _without_rows(self) -> Self:
         """Return the same model without the rows that it was fitted to; it keeps its importance."""
-        return replace(self, data=None, facts={**self.facts, "effects": self._effects})
+        return replace(self, data=None, _facts={**self._facts, "effects": self._effects})
 
     def __repr__(self) -> str:
-        kind = "regression" if self.classes is None else f"{len(self.classes)} classes"
-        columns = () if self.encoding is None else [each for each in self.encoding.inputs if each.kind.is_reading]
+        schema, encoding = self.schema, self.schema.encoding
+        kind = "regression" if schema.classes is None else f"{len(schema.classes)} classes"
+        columns = () if encoding is None else [each for each in encoding.inputs if each.kind.is_reading]
         read = f" ({', '.join(f'{each.name}: {each.kind.kind}' for each in columns)})" if columns else ""
-        ignored = self.encoding.ignored if self.encoding is not None else ""
-        notes = f"; left out: {ignored}" if ignored else ""
-        name, inputs = type(self).__name__, plural(len(self.features), "input")
-        return f"<{name} of {self.target or 'classes'}: {inputs}{read}, {kind}{notes}>"
+        notes = f"; left out: {encoding.ignored}" if encoding is not None and encoding.ignored else ""
+        name, inputs = type(self).__name__, plural(len(schema.features), "input")
+        return f"<{name} of {schema.target or 'classes'}: {inputs}{read}, {kind}{notes}>"
 
     def __str__(self) -> str:
         from creases.tables._words.model_text import describe_model

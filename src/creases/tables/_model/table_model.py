@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from creases.network import Network
     from creases.tables._split.split import TableSplit
-    from creases.tables._stages.model import Curve, Plane, Step, Units
+    from creases.tables._stages.model import Curve, Plane
     from creases.tables._words.card import PointsCard
     from creases.tables._words.terms import Terms
 
@@ -71,10 +71,10 @@ def edit_model(
         curves[name] = replace(curves[name], values=0 * curves[name].values, errors=0 * curves[name].errors)
     function = replace(model.function, curves=curves, planes=_kept_planes(model, forbid))
     data = _data_of(model)
-    changed = replace(model, function=function, facts={}, data=data)
+    changed = replace(model, function=function, _facts={}, data=data)
     X, numbers = _rows_of(model, data, rows)
     before, after = model.function.scores(X), function.scores(X)
-    classes = None if model.classes is None else [each.classes_of(X) for each in (model, changed)]
+    classes = None if model.classes is None else [each._classes_of(X) for each in (model, changed)]
     flips = numbers[classes[0] != classes[1]] if classes else np.zeros(0, np.int64)
     return Edit(changed, flips, after - before, _compare_scores(model, changed, data))
 
@@ -84,7 +84,7 @@ def _data_of(model: TableModel) -> TableSplit | None:
     from creases.tables._folder.folder import RunFile
     from creases.tables._folder.settings import FitSettings
 
-    folder = model.facts.get("folder")
+    folder = model._facts.get("folder")
     if model.data is not None or folder is None or not (folder / RunFile.SETTINGS).exists():
         return model.data
     return FitSettings.load(folder).load_split()
@@ -108,7 +108,7 @@ def _compare_scores(model: TableModel, changed: TableModel, data: TableSplit | N
 
     if data is None or data.source is None:
         return None
-    pairs = [score_outputs(each.outputs, data, each.threshold) for each in (model, changed)]
+    pairs = [score_outputs(each._outputs, data, each.schema.threshold) for each in (model, changed)]
     return pd.DataFrame({name: each.by_part for name, each in zip(("before", "after"), pairs, strict=True)})
 
 
@@ -158,11 +158,13 @@ def _inputs_of(model: TableModel, names: Sequence[str]) -> list[str]:
     result = []
     for name in [names] if isinstance(names, str) else names:
         own = [
-            feature for feature, column in zip(model.features, model.columns, strict=True) if name in (feature, column)
+            feature
+            for feature, column in zip(model.schema.features, model.schema.columns, strict=True)
+            if name in (feature, column)
         ]
         if not own:
             raise InputError(
-                "flatten", "name columns of the model", repr(name), f"they are {', '.join(model.features)}"
+                "flatten", "name columns of the model", repr(name), f"they are {', '.join(model.schema.features)}"
             )
         result += own
     return result
@@ -211,21 +213,11 @@ class TableModel(RowModel):
     @property
     def planes(self) -> dict[tuple[str, str], Plane]:
         """What pairs of columns add together beyond their curves, by the two names."""
-        columns = dict(zip(self.features, self.columns, strict=True))
+        columns = dict(zip(self.schema.features, self.schema.columns, strict=True))
         planes = self.function.planes
         return {(columns[plane.features[0][0]], columns[plane.features[1][0]]): plane for plane in planes}
 
-    @property
-    def units(self) -> Units | None:
-        """What hidden units of many columns add; None if there are none."""
-        return self.function.units
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """What each stage brought on held-out rows."""
-        return self.function.steps
-
-    def outputs(self, X: Floats) -> Floats:
+    def _outputs(self, X: Floats) -> Floats:
         """Return a logit for each class, or the predicted targets, of encoded rows X (n, d).
 
         With a logarithmic link the network puts out the logarithms of the targets.
@@ -236,12 +228,12 @@ class TableModel(RowModel):
         return scores * [-0.5, 0.5] if len(self.classes) == 2 else scores
 
     @property
-    def largest(self) -> float | None:
+    def _largest(self) -> float | None:
         """With a logarithmic link, whose network puts out logarithms of targets, the largest prediction; else None."""
         return self.function.largest if self.function.link == "log" else None
 
     @property
-    def family(self) -> str:
+    def _family(self) -> str:
         """The family of numbers, such as ``poisson``; ``classes`` of classes."""
         return self.function.family if self.classes is None else "classes"
 
@@ -249,7 +241,7 @@ class TableModel(RowModel):
         """Return the intercept (n, m), and what curves, planes and units add to it for rows X (n, d)."""
         return np.repeat(self.function.intercept[None], len(X), axis=0), dict(self.function.parts(X))
 
-    def layers(self) -> list[tuple[Floats, Floats]]:
+    def _layers(self) -> list[tuple[Floats, Floats]]:
         """Return weights and biases of the network's layers, with a ReLU between them."""
         from creases.tables._stages.model import to_layers
 
@@ -265,11 +257,11 @@ class TableModel(RowModel):
         from creases.tables._model.intervals import held_rows
         from creases.tables._scores.stored import save_baselines
 
-        data = self.scored.data
-        if "held" in self.facts or (self.facts.get("folder", folder) / RunFile.HELD).exists():
+        data = self._scored.data
+        if "held" in self._facts or (self._facts.get("folder", folder) / RunFile.HELD).exists():
             held_rows(self).save(folder / RunFile.HELD)
         if data is not None and data.source is not None:
-            save_baselines(self.baselines, data, folder / RunFile.BASELINES, always=self.scored is not self)
+            save_baselines(self._baselines, data, folder / RunFile.BASELINES, always=self._scored is not self)
 
     def card(self, *, integer: bool = False) -> PointsCard:
         """Return the model as a card of points to add up by hand, of whole numbers if they are to be integers."""
@@ -277,7 +269,7 @@ class TableModel(RowModel):
 
         return points_card(self, integer=integer)
 
-    def terms(self) -> Terms:
+    def _terms(self) -> Terms:
         """Return the curves, planes and units with the names and units of columns, for words."""
         from creases.tables._words.terms import Terms
 

@@ -15,7 +15,7 @@ import pyarrow.parquet
 from creases._engines import MANY, check_engine, map_in_order, open_engine
 from creases._files import write_atomically
 from creases.errors import InputError
-from creases.tables._encoding.encoding import TableEncoding, find_unusual, number_encoding
+from creases.tables._encoding.encoding import TableEncoding, find_unusual
 from creases.tables._model.row_model import PredictionSummary
 from creases.tables._reading.files import is_stream
 from creases.tables._streaming.encoded import check_columns, encode_cells
@@ -63,7 +63,7 @@ def _write_blocks(
     n_jobs, engine, address = where
     if budget > 0:
         files = replace(files, block=min(files.block, SEARCHED))
-    encoding = number_encoding(model.features, model.center) if model.encoding is None else model.encoding
+    encoding = model.schema.encoder
     check_columns(encoding, files.columns)
     work = _Work(
         model if model.data is None else model._without_rows(), encoding, files.form == "csv", out.suffix, budget
@@ -130,7 +130,7 @@ def _predict(work: _Work, start: int, content: bytes) -> tuple[Any, PredictionSu
         _check_finite(column.name, each)
         cells.append(each)
     with threadpool_limits(1):
-        frame = work.model.encoded_frame(encode_cells(work.encoding, cells), budget=work.budget)
+        frame = work.model._encoded_frame(encode_cells(work.encoding, cells), budget=work.budget)
     summary = PredictionSummary.from_frame(frame, work.model.classes is not None, unusual)
     frame.insert(0, "row", pd.RangeIndex(start, start + len(frame)))
     if work.ending == ".csv":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, expm1, floor, log10
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,10 @@ from creases.tables._words.card_entries import (
     units_entry,
 )
 from creases.tables._words.points import largest_change, probability
-from creases.tables._words.terms import POINTS, ReadableModel, TermEffects, Terms, table_rows
+from creases.tables._words.terms import POINTS, TermEffects, Terms, table_rows
+
+if TYPE_CHECKING:
+    from creases.tables._model.table_model import TableModel
 
 #: Letters of a line, and of what stands before the points of a row at most.
 WIDTH, LABEL = 100, 33
@@ -266,7 +269,7 @@ def _bends_dict(entry: Bends) -> dict[str, Any]:
 # -- making it --------------------------------------------------------------------------------------------------------
 
 
-def points_card(model: ReadableModel, *, X: Floats | None = None, integer: bool = False) -> PointsCard:
+def points_card(model: TableModel, *, X: Floats | None = None, integer: bool = False) -> PointsCard:
     """Return a model of curves as a card: the prediction is the sum of what the card gives for each column.
 
     It has as many decimals as it takes to decide every row as the model does.

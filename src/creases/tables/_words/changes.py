@@ -409,7 +409,7 @@ def find_changes(
     X
         (n, d) encoded rows that show which values occur; by default those that the model was trained on.
     """
-    terms = model.terms()
+    terms = model._terms()
     x = check_vector(x, "x", len(terms.encoding.features))
     count, budget = check_count(count, "count"), check_number(budget, "budget", above=0)
     if to is None and terms.classes is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,7 +15,10 @@ from creases.tables._stages.pairs import PairHinges
 from creases.tables._words.column_text import level_values
 from creases.tables._words.points import probability
 from creases.tables._words.stability import Stability, measure_stability
-from creases.tables._words.terms import ColumnTerm, InputRanges, ReadableModel, Terms, date_options, model_ranges
+from creases.tables._words.terms import ColumnTerm, InputRanges, Terms, date_options, model_ranges
+
+if TYPE_CHECKING:
+    from creases.tables._model.table_model import TableModel
 
 #: Ends of a sum are widened by this share: more than its rounding.
 ROUNDING = 1e-12
@@ -72,7 +75,7 @@ class ModelFacts:
 
 
 def certify_model(
-    model: ReadableModel,
+    model: TableModel,
     *,
     X: Floats | None = None,
     directions: Mapping[str, Direction] | None = None,
@@ -104,7 +107,7 @@ def certify_model(
     monotone = _prove_directions(terms, model, ranges, wanted, budget) if single else ()
     low, high, exact = _prove_range(terms, model, ranges, budget) if single else (np.nan, np.nan, False)
     if X is None:
-        data: Any = getattr(model, "data", None)
+        data = model.data
         X = None if data is None else data.rows.X[data.parts[2]]
     stability = measure_stability(terms, X, ranges, reach) if X is not None and len(X) else None
     what = terms.target or "the prediction"

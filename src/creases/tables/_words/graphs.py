@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +13,11 @@ from creases._typing import Floats, Ints
 from creases.tables._stages.model import Curve
 from creases.tables._words.axes import feature_axis
 from creases.tables._words.column_text import Graph, column_graphs, level_values
-from creases.tables._words.terms import NEGLIGIBLE, ColumnTerm, ReadableModel, TermEffects, Terms, days_input, part_name
+from creases.tables._words.terms import NEGLIGIBLE, ColumnTerm, TermEffects, Terms, days_input, part_name
 
 if TYPE_CHECKING:
     from creases.network import Network
+    from creases.tables._model.table_model import TableModel
     from creases.tables._stages.model import Plane
 
 
@@ -217,7 +218,7 @@ class LevelGraph(OneLine):
     counts: Ints  #: (l,) rows with each value; empty without rows
 
 
-def model_graphs(model: ReadableModel, *, X: Floats | None = None) -> list[NumberGraph | LevelGraph | PairGraph]:
+def model_graphs(model: TableModel, *, X: Floats | None = None) -> list[NumberGraph | LevelGraph | PairGraph]:
     """Return what each column and each plane of a model adds, the most important first.
 
     Parameters
@@ -250,9 +251,9 @@ def model_graphs(model: ReadableModel, *, X: Floats | None = None) -> list[Numbe
     return [*graphs, *sorted(pairs, key=lambda pair: -pair.size)]
 
 
-def _fitted_rows(model: ReadableModel) -> Floats | None:
+def _fitted_rows(model: TableModel) -> Floats | None:
     """Return the encoded rows (n, d) that a model was fitted to; None if it was loaded."""
-    data: Any = getattr(model, "data", None)
+    data = model.data
     if data is None:
         return None
     used = np.sort(np.concatenate(data.parts[:2]))

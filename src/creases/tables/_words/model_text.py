@@ -11,13 +11,12 @@ import numpy as np
 
 from creases._text import format_percent, format_value, plural
 from creases._typing import Floats
-from creases.tables._encoding.encoding import Feature, number_encoding
+from creases.tables._encoding.encoding import Feature
 from creases.tables._stages.model import Reason, Units
 from creases.tables._words.column_text import Options, column_text
 from creases.tables._words.points import probability
 from creases.tables._words.terms import (
     NEGLIGIBLE,
-    HasTerms,
     TermEffects,
     Terms,
     factor_text,
@@ -27,6 +26,7 @@ from creases.tables._words.terms import (
 
 if TYPE_CHECKING:
     from creases.tables._model.grown_model import GrownModel
+    from creases.tables._model.row_model import RowModel
 
 
 # Units that grew, in words: where each bends, and which rows it was grown for.
@@ -142,7 +142,7 @@ def _reason_text(terms: Terms, reason: Reason, there: str) -> str:
 LINES = 12
 
 
-def describe_model(model: HasTerms, *, X: Floats | None = None) -> list[str]:
+def describe_model(model: RowModel, *, X: Floats | None = None) -> list[str]:
     """Return a model of a table as lines of text, the most important column first.
 
     The same lines are printed for the model, and stand in its reports, in notebooks and in the studio.
@@ -164,7 +164,7 @@ def describe_model(model: HasTerms, *, X: Floats | None = None) -> list[str]:
         Last come columns that look like an ID and are used, and those that are left out, with the reason;
         then what became of equal rows in the split, and whether the model was fitted again to all rows.
     """
-    terms: Terms = model.terms()
+    terms: Terms = model._terms()
     effects = TermEffects.from_model(model, terms, X)
     sizes, texts = effects.sizes, _term_texts(terms, effects)
     lines = [(size, name, text) for size, name, text in zip(sizes, terms.names, texts, strict=True)]
@@ -178,12 +178,12 @@ def describe_model(model: HasTerms, *, X: Floats | None = None) -> list[str]:
         largest = factor_text(size) if terms.is_factor else f"{format_value(size, 2)}{terms.unit}"
         texts.append(f"{plural(len(rest), 'smaller effect')}: at most {largest} on average")
     grown = unit_texts(terms) if terms.has_curves else []
-    return [opening_text(terms), *texts, *grown, *_column_notes(model), *getattr(model, "facts", {}).get("notes", ())]
+    return [opening_text(terms), *texts, *grown, *_column_notes(model), *model._facts.get("notes", ())]
 
 
-def _column_notes(model: HasTerms) -> list[str]:
+def _column_notes(model: RowModel) -> list[str]:
     """Return which columns are left out and why, and which of the others may give the target away."""
-    encoding = model.encoding
+    encoding = model.schema.encoding
     if encoding is None:
         return []
     cautions = [f"caution: {text}" for text in encoding.doubtful.values()]
@@ -238,8 +238,8 @@ class NetworkTerms(Terms):
     @classmethod
     def from_network(cls, model: GrownModel) -> Self:
         """Return the terms of a grown network."""
-        encoding = model.encoding or number_encoding(model.features, np.zeros(len(model.features)))
-        return cls(model, encoding, model.classes, plain_name(model.target), model.threshold)
+        schema = model.schema
+        return cls(model, schema.encoder, schema.classes, plain_name(schema.target), schema.threshold)
 
     @property
     def is_factor(self) -> bool:
@@ -259,7 +259,7 @@ class NetworkTerms(Terms):
     @cached_property
     def intercept(self) -> Floats:
         """(m,) The prediction for the mean row."""
-        return np.asarray(self.scores(self.model.center[None])[0])
+        return np.asarray(self.scores(self.model.schema.center[None])[0])
 
     @property
     def _of_outputs(self) -> Floats:
@@ -276,11 +276,11 @@ class NetworkTerms(Terms):
 
     def scores(self, X: Floats) -> Floats:
         """Return the predictions (n, m) in the units of the terms."""
-        return self.to_points(self.model.outputs(X) @ self._of_outputs.T)
+        return self.to_points(self.model._outputs(X) @ self._of_outputs.T)
 
     def curve_values(self, j: int) -> tuple[Floats, Floats]:
         """Return the range (2,) of input j as knots; it has no curve."""
-        return self.model.ranges[j], np.zeros((2, len(self._of_outputs)))
+        return self.model.schema.ranges[j], np.zeros((2, len(self._of_outputs)))
 
     def mixed_columns(self) -> list[bool]:
         """Return for each column that others may act with it."""
@@ -309,5 +309,5 @@ class NetworkTerms(Terms):
 
     @cached_property
     def _layers(self) -> list[tuple[Floats, Floats]]:
-        layers: list[tuple[Floats, Floats]] = self.model.layers()
+        layers: list[tuple[Floats, Floats]] = self.model._layers()
         return layers

@@ -134,7 +134,7 @@ def explain_row(model: Any, x: Floats, *, name: str = "this row", truth: str = "
     truth
         Its true class or value as text, if it is known.
     """
-    terms = model.terms()
+    terms = model._terms()
     x = check_vector(x, "x", len(terms.encoding.features))
     parts = terms.contributions(x[None])[0]  # (t, m)
     total = terms.scores(x[None])[0]

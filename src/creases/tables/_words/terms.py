@@ -7,20 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, expm1, log
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from creases._text import format_change, format_value, plural, short_names
 from creases._typing import Bools, Floats, Ints
-from creases.errors import InputError
-from creases.tables._encoding.encoding import ColumnEncoding, Feature, TableEncoding, number_encoding
+from creases.tables._encoding.encoding import ColumnEncoding, Feature, TableEncoding
 from creases.tables._reading.times import CYCLES, FEW_DAYS, date_numbers
 from creases.tables._stages.families import apply_link
 from creases.tables._stages.model import CurveModel
 
 if TYPE_CHECKING:
+    from creases.tables._model.row_model import RowModel
+    from creases.tables._model.table_model import TableModel
     from creases.tables._words.column_text import Options
 
 
@@ -44,29 +45,6 @@ _UNIT = re.compile(r"^(.*\S)\s*[(\[][^()\[\]]{1,12}[)\]]\s*$")  # petal length (
 
 
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
-
-
-class HasTerms(Protocol):
-    """A model of a table whose predictions are sums of terms."""
-
-    @property
-    def encoding(self) -> TableEncoding | None: ...
-    def terms(self) -> Terms: ...
-
-
-class ReadableModel(HasTerms, Protocol):
-    """A model of a table with curves, as :class:`creases.tables.TableModel` is one."""
-
-    @property
-    def function(self) -> CurveModel: ...
-    @property
-    def features(self) -> tuple[str, ...]: ...
-    @property
-    def classes(self) -> tuple[str, ...] | None: ...
-    @property
-    def target(self) -> str: ...
-    @property
-    def threshold(self) -> float: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,13 +114,10 @@ class Terms:
     threshold: float
 
     @classmethod
-    def from_model(cls, model: ReadableModel) -> Terms:
+    def from_model(cls, model: TableModel) -> Terms:
         """Return the terms of a model with curves."""
-        encoding = model.encoding
-        if encoding is None:
-            center: Any = getattr(model, "center", np.zeros(len(model.features)))
-            encoding = number_encoding(model.features, center)
-        return cls(model.function, encoding, model.classes, plain_name(model.target), model.threshold)
+        schema = model.schema
+        return cls(model.function, schema.encoder, schema.classes, plain_name(schema.target), schema.threshold)
 
     @cached_property
     def columns(self) -> tuple[ColumnTerm, ...]:
@@ -348,17 +323,17 @@ class TermEffects:
         return cls(sizes, np.stack([effects.min(axis=(0, 2)), effects.max(axis=(0, 2))], axis=1))
 
     @classmethod
-    def from_model(cls, model: Any, terms: Terms, X: Floats | None = None) -> TermEffects:
+    def from_model(cls, model: RowModel, terms: Terms, X: Floats | None = None) -> TermEffects:
         """Return the effects on rows X, or on those that the model was fitted to, which it has or remembers.
 
         Without any, the size of a column is a quarter of its range.
         """
         if X is not None:
             return cls.from_rows(terms, X)
-        if (stored := getattr(model, "facts", {}).get("effects")) is not None:
+        if (stored := model._facts.get("effects")) is not None:
             values = np.array([stored[name] for name in terms.parts]).reshape(-1, 3) * terms.scale
             return cls(values[:, 0], values[:, 1:])
-        data: Any = getattr(model, "data", None)
+        data = model.data
         if data is None:
             return cls(np.concatenate([terms.spans / 4, np.zeros(len(terms.names) - len(terms.columns))]), None)
         used = np.sort(np.concatenate(data.parts[:2]))
@@ -398,21 +373,21 @@ def class_labels(classes: Sequence[str], target: str) -> tuple[str, ...]:
     return short_names([f"{target}={name}" for name in classes] if is_number else classes)
 
 
-def training_rows(model: ReadableModel) -> Floats | None:
+def training_rows(model: TableModel) -> Floats | None:
     """Return the encoded rows (n, d) that a model was trained on; None if it was loaded without them."""
-    data: Any = getattr(model, "data", None)
+    data = model.data
     return None if data is None else data.rows.X[np.sort(np.concatenate(data.parts[:2]))]
 
 
-def table_rows(model: Any) -> Floats | None:
+def table_rows(model: RowModel) -> Floats | None:
     """Return all encoded rows (n, d) of a model's table; a loaded model reads them again, if they are still there."""
     from creases.errors import CreasesError
     from creases.tables._folder.folder import RunFile
     from creases.tables._folder.settings import FitSettings
 
-    if (data := getattr(model, "data", None)) is not None:
+    if (data := model.data) is not None:
         return np.asarray(data.rows.X)
-    folder = getattr(model, "facts", {}).get("folder")
+    folder = model._facts.get("folder")
     if folder is None or not (folder / RunFile.SETTINGS).exists():
         return None
     try:
@@ -475,15 +450,10 @@ class InputRanges:
         return cls(low, high, spread, np.where(whole, 1.0, 0.0), frozenset())
 
 
-def model_ranges(model: ReadableModel, terms: Terms, X: Floats | None = None) -> InputRanges:
+def model_ranges(model: TableModel, terms: Terms, X: Floats | None = None) -> InputRanges:
     """Return what the inputs of a model are: in rows X (n, d), in those trained on, or as far as the model knows."""
     X = training_rows(model) if X is None else X
-    limits: Any = getattr(model, "ranges", None)
-    if X is not None:
-        return InputRanges.from_rows(terms, X)
-    if limits is None:
-        raise InputError("X", "be given for a model without rows")
-    return InputRanges.from_limits(terms, np.asarray(limits))
+    return InputRanges.from_limits(terms, model.schema.ranges) if X is None else InputRanges.from_rows(terms, X)
 
 
 def _unit(values: Floats) -> float:
