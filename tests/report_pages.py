@@ -1,10 +1,25 @@
 """What a report's page holds."""
 
 import base64
+import json
 import re
+import struct
 import zlib
 
-from creases.show._viewer import decode_frame
+import numpy as np
+
+
+def decode_frame(data):
+    """The header and the arrays of a frame, as web/PROTOCOL.md describes it."""
+    assert data[:4] == b"CRZ1"
+    (size,) = struct.unpack("<I", data[4:8])
+    header = json.loads(data[8 : 8 + size])
+    arrays = {}
+    for name, place in header.pop("arrays").items():
+        count = int(np.prod(place["shape"], dtype=np.int64))
+        array = np.frombuffer(data, f"<{place['type']}", count, 8 + size + place["at"])
+        arrays[name] = array.reshape(place["shape"])
+    return header, arrays
 
 
 def read(path):

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 #: Names of all doors together; to add one, take another away.
-MOST_NAMES = 450
+MOST_NAMES = 426
 
 
 def check(root):

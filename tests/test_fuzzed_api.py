@@ -33,9 +33,9 @@ NO_CALLS = {
     "takes results of other functions": """
         animate_growth apply certify_model describe_model explain explain_row
         find_changes gradient_descent measure
-        model_graphs plot_curves points_card squared_errors stack_networks unstack_network
-        plot_compression plot_disagreement plot_gradients plot_growth
-        plot_pieces plot_polytope plot_pruning plot_section plot_tracks
+        model_graphs plot_curves squared_errors stack_networks unstack_network
+        plot_disagreement plot_gradients plot_growth
+        plot_pieces plot_tracks
         report save_figure""",
     "reads or writes files, or reads packages, and has tests of its own": """
         cifar10 fit_table load load_checkpoint load_run lock_folder mnist plane_tiles
@@ -43,7 +43,7 @@ NO_CALLS = {
     "is a part of a run, on a table or in a loop, and has tests of its own": """
         baseline_warnings baselines block_losses check_explanations
         compare_losses compare_models compare_with_linear data_box describe_stage describe_step
-        drive fit_problem grow_table grow_units load_settings make_curve_config make_growth_config metrics_summary
+        drive grow_table grow_units load_settings make_curve_config make_growth_config metrics_summary
         model_to_dict name_result open_run shift_decision""",
     "takes a function, or no arguments, or is a part of others": """
         active_theme amount_colormap apply_theme class_color compile_kernels evaluation_mode

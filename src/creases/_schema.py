@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from numbers import Real
 from operator import index
-from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,8 +33,6 @@ INTEGER = Kind("an integer of at most 64 bits", _is_integer)
 COUNT = Kind("a count", lambda value: isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63)
 NUMBER = Kind("a number", lambda value: isinstance(value, Real) and not isinstance(value, bool))
 STRING = Kind("a string", lambda value: isinstance(value, str))
-PATH = Kind("a path", lambda value: isinstance(value, PathLike))
-FUNCTION = Kind("a function", callable)
 DICT = Kind("a dict", lambda value: isinstance(value, Mapping))
 NONE = Kind("None", lambda value: value is None)
 

@@ -1,18 +1,16 @@
 """The pictures whose pixels are kept: small results, written down, each drawn by one function."""
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 
 import creases
 from creases import show
-from creases.compare import Compression, section
+from creases.compare import Compression
 from creases.compare.differences import difference_on_plane
 from creases.growth import History, Record
-from creases.regions import decision_polytopes
+from creases.show._figures._compare import plot_compression
 from creases.show._figures._growth import plot_growth_curves
 from creases.splines import Shallow, Tracker
-from creases_reproduction.linearity.enclosures import expanded_simplex
 
 #: Two classes of two inputs, folded by five units.
 FOLDS = creases.read(
@@ -86,23 +84,12 @@ def disagreement():
     return show.plot_disagreement(difference_on_plane(FOLDS, shifted, [(-1, 1), (-1, 1)]))
 
 
-def pruned():
-    rows = [("magnitude", s, 1 - (1 - s) ** 3, "all") for s in (0.1, 0.3, 0.6, 1.0)]
-    rows += [("channels", s, 1 - (1 - s) ** 2, f"{w}-{w}") for s, w in ((0.2, 4), (0.5, 9), (1.0, 16))]
-    return show.plot_pruning(pd.DataFrame(rows, columns=["method", "share", "accuracy", "widths"]))
-
-
 def compression():
     results = {
         "one": Compression((1, 10, 100), (0.5, 0.75, 0.88), 0.9, (1.0, 0.5, 0.1)),
         "two": Compression((1, 10, 100), (0.2, 0.3, 0.38), 0.4, (1.0, 0.8, 0.2)),
     }
-    return show.plot_compression(results)
-
-
-def polygon():
-    (found,) = decision_polytopes(creases.read(expanded_simplex(2), (2,)), inside=0)
-    return show.plot_polytope(found)
+    return plot_compression(results)
 
 
 #: By name; each gives axes or a figure.
@@ -122,10 +109,7 @@ PICTURES = {
     "growth": lambda: plot_growth_curves(history())[0],
     "images": images,
     "similarity": similarities,
-    "section": lambda: show.plot_section(section(FOLDS, [-1, -1], [1, -1], [-1, 1], grid=12)),
     "compression": compression,
-    "pruning": pruned,
-    "polytope": polygon,
     "space": solids,
     "disagreement": disagreement,
 }

@@ -69,11 +69,3 @@ def parse_number_or_name(text: str) -> str | float:
         return float(text)
     except ValueError:
         return text
-
-
-def parse_batch_size(text: str) -> str | int | None:
-    if text in ("auto", "all"):
-        return text if text == "auto" else None
-    if not text.isdecimal():
-        raise InputError("batch_size", "be a positive integer, auto or all", repr(text))
-    return int(text)

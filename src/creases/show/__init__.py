@@ -10,12 +10,9 @@ from creases._doors import open_on_use
 
 if TYPE_CHECKING:
     from creases.show._animation._animation import animate_growth
-    from creases.show._figures._cell import plot_cell, plot_polytope
+    from creases.show._figures._cell import plot_cell
     from creases.show._figures._compare import (
-        plot_compression,
         plot_disagreement,
-        plot_pruning,
-        plot_section,
         plot_similarity,
     )
     from creases.show._figures._effects import plot_effect, plot_importance
@@ -56,7 +53,6 @@ __all__ = [
     "new_grid",
     "plane_height",
     "plot_cell",
-    "plot_compression",
     "plot_curves",
     "plot_disagreement",
     "plot_dual",
@@ -69,10 +65,7 @@ __all__ = [
     "plot_network",
     "plot_pieces",
     "plot_plane",
-    "plot_polytope",
-    "plot_pruning",
     "plot_safety_map",
-    "plot_section",
     "plot_similarity",
     "plot_space",
     "plot_spline",
@@ -87,15 +80,9 @@ __all__ = [
 
 _HOMES = {
     "_animation._animation": ("animate_growth",),
-    "_figures._cell": (
-        "plot_cell",
-        "plot_polytope",
-    ),
+    "_figures._cell": ("plot_cell",),
     "_figures._compare": (
-        "plot_compression",
         "plot_disagreement",
-        "plot_pruning",
-        "plot_section",
         "plot_similarity",
     ),
     "_figures._growth": (

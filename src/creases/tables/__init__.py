@@ -5,7 +5,7 @@ detected; its ``encoding`` (a ``TableEncoding``) encodes new rows. ``fit_table``
 ``TableRegressor`` fit a ``TableModel`` by stages (curves, planes, units). ``grow_table``, ``GrowingClassifier`` and
 ``GrowingRegressor`` grow a network, a ``GrownModel``: an ``Experiment`` on a ``TableSplit``. Both are a ``RowModel``,
 which predicts and explains rows; ``load`` reads one back.
-``describe_model``, ``points_card``, ``explain_row``, ``find_changes`` and ``certify_model`` put a model of curves, its
+``describe_model``, ``explain_row``, ``find_changes`` and ``certify_model`` put a model of curves, its
 predictions, what would change them and what is certain about it into words.
 ``effects``, ``importance`` and ``interactions`` say what a network does with the columns.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from creases.tables._explain.table import Columns
     from creases.tables._fit.describe import describe_stage, describe_step
     from creases.tables._fit.experiment import Experiment
-    from creases.tables._fit.fit_table import fit_problem, fit_table, make_curve_config
+    from creases.tables._fit.fit_table import fit_table, make_curve_config
     from creases.tables._fit.grow_table import grow_table, make_growth_config
     from creases.tables._fit.snapshots import Snapshot, Snapshots
     from creases.tables._fit.threshold import shift_decision
@@ -46,10 +46,8 @@ if TYPE_CHECKING:
     )
     from creases.tables._scores.metrics import (
         ClassificationMetrics,
-        RegressionMetrics,
     )
     from creases.tables._split.split import MIN_ROWS, CurveConfig, TableSplit, data_box
-    from creases.tables._words.card import points_card
     from creases.tables._words.changes import RowChanges, find_changes
     from creases.tables._words.facts import certify_model
     from creases.tables._words.graphs import LevelGraph, NumberGraph, PairGraph, model_graphs
@@ -74,7 +72,6 @@ __all__ = [
     "NumberEffect",
     "NumberGraph",
     "PairGraph",
-    "RegressionMetrics",
     "RowChanges",
     "RowExplanation",
     "RowModel",
@@ -100,7 +97,6 @@ __all__ = [
     "effects",
     "explain_row",
     "find_changes",
-    "fit_problem",
     "fit_table",
     "grow_table",
     "importance",
@@ -116,7 +112,6 @@ __all__ = [
     "model_to_dict",
     "name_result",
     "parse_table",
-    "points_card",
     "prepare_folder",
     "read_columns",
     "read_table",
@@ -153,7 +148,6 @@ _HOMES = {
         "describe_step",
     ),
     "_fit.fit_table": (
-        "fit_problem",
         "fit_table",
         "make_curve_config",
     ),
@@ -203,17 +197,13 @@ _HOMES = {
         "compare_with_linear",
         "metrics_summary",
     ),
-    "_scores.metrics": (
-        "ClassificationMetrics",
-        "RegressionMetrics",
-    ),
+    "_scores.metrics": ("ClassificationMetrics",),
     "_split.split": (
         "CurveConfig",
         "MIN_ROWS",
         "TableSplit",
         "data_box",
     ),
-    "_words.card": ("points_card",),
     "_words.changes": (
         "RowChanges",
         "find_changes",

@@ -6,13 +6,12 @@ import torch
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 
 import creases
-from creases.compare import Compression, active_subspace, coefficients, section
+from creases.compare import Compression, active_subspace, coefficients
 from creases.compare.differences import difference_on_line, difference_on_plane
 from creases.errors import InputError
 from creases.show._figures._compare import (
     plot_compression,
     plot_disagreement,
-    plot_section,
     plot_similarity,
 )
 from creases.show._figures._sensitivity import (
@@ -100,18 +99,6 @@ def test_networks_that_agree_have_no_hatching(ax):
     a, _ = planes()
     plot_disagreement(difference_on_plane(a, a, [(-1, 1), (-1, 1)]), ax=ax)
     assert not any(isinstance(c, PathCollection) for c in ax.collections)
-
-
-def test_a_section_is_drawn_beside_what_the_grid_makes_of_it():
-    net = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 0.0]], [-0.5])])
-    figure = plot_section(section(net, [-1, -1], [1, -1], [-1, 1], grid=8))
-    exact, pattern, coefficients = figure.axes
-    assert len(exact.collections[0].get_paths()) == 4
-    for ax, count in ((pattern, 4), (coefficients, 2)):
-        colors = ax.images[0].get_array().reshape(-1, 3)
-        assert len(np.unique(colors, axis=0)) == count
-        assert str(count) in ax.get_title()
-    assert [t.get_text() for t in exact.texts] == ["A", "B", "C"]
 
 
 def test_signed_numbers_are_white_above_zero_and_black_below():

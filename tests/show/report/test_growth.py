@@ -15,7 +15,6 @@ from creases import problems
 from creases.errors import InputError
 from creases.growth import GrowthConfig, History
 from creases.growth import _checkpoint as checkpoint
-from creases.show._viewer import decode_frame
 from creases.show.report import _growth as growth
 from creases.show.report import _growth_sections as growth_sections
 from creases.show.report import _slices as slices
@@ -23,6 +22,7 @@ from creases.show.report._growth import write_run_report
 from creases.show.report._hardest_samples import losses
 from creases.show.report._run_folder import write_growth_report
 from creases.tables import Experiment, RunSettings, TableSplit, load_run
+from report_pages import decode_frame
 
 
 def made(folder, data, missing="error", **config):

@@ -12,8 +12,8 @@ import torch
 
 import creases
 from creases.growth.policies import Stages
-from creases.show._viewer import decode_frame
 from creases.show.studio._limits import Limits
+from report_pages import decode_frame
 from studio_page import DRAWN, FORMULA, IRIS, LINE, MOONS, TABLE, Page
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import creases
-from creases.show._viewer import decode_frame
 from creases.show.studio._exports import Export
+from report_pages import decode_frame
 from studio_page import CSV, DRAWN, FORMULA, IRIS, LINE, MOONS, TABLE, Page
 
 

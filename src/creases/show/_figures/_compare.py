@@ -1,4 +1,4 @@
-"""Two networks compared, sections of the difference, and accuracy as units go."""
+"""Two networks compared: matrices, maps of the difference, compression."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.path import Path
@@ -23,9 +22,7 @@ from creases.show import _style as style
 from creases.show._figures._plane import axis_names, plane_height
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from creases.compare import Compression, Section
+    from creases.compare import Compression
     from creases.compare.differences import PartitionDifference
     from creases.regions import PlanePartition
 
@@ -173,56 +170,6 @@ def _add_difference_legend(ax: Axes, difference: PartitionDifference, names: Seq
     style.add_legend_below(ax, handles)
 
 
-def plot_section(section: Section) -> Figure:
-    """Plot a section exactly, and as a grid shows it by patterns and by coefficients, in random colors [1]_.
-
-    The decision boundary is black; the three inputs are marked if they are inside the box.
-
-    References
-    ----------
-    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026,
-       Figure 6.13.
-    """
-    partition, counts = section.partition, section.counts
-    height = plane_height(partition, 3.4) + 0.6
-    figure, (exact, pattern, coefficients) = style.new_figure(12, height, panels=3)
-    polygons = np.split(partition.vertices[partition.corners], partition.starts[1:-1])
-    colors = style.random_colors(partition.count)
-    exact.add_collection(
-        PolyCollection(polygons, facecolors=colors, edgecolors="face", linewidths=0.2, rasterized=True), autolim=False
-    )
-    extent = (*partition.box[0], *partition.box[1])
-    for ax, groups in ((pattern, section.by_pattern), (coefficients, section.by_coefficients)):
-        pixels = style.random_colors(int(groups.max()) + 1)[groups]
-        ax.imshow(pixels, extent=extent, interpolation="nearest", aspect="auto")
-    p = len(section.grid)
-    titles = [
-        f"exact: {counts['exact']} regions",
-        f"{p} x {p} points, by pattern: {counts['by pattern']}",
-        f"by coefficients (within {section.tolerance:g}): {counts['by coefficients']}",
-    ]
-    decision = partition.boundary().segments
-    for ax, title in zip((exact, pattern, coefficients), titles, strict=True):
-        ax.add_collection(
-            LineCollection(list(decision), colors=style.active_theme().boundary, linewidths=1.2), autolim=False
-        )
-        _format_plane_axes(ax, partition)
-        with style.style_context():
-            ax.set_title(title)
-        for name, point in zip("ABC", section.points, strict=True):
-            if (point >= partition.box[:, 0]).all() and (point <= partition.box[:, 1]).all():
-                ax.plot(
-                    *point,
-                    "o",
-                    color=style.active_theme().ink,
-                    markeredgecolor=style.active_theme().paper,
-                    markersize=6,
-                    zorder=5,
-                )
-                ax.annotate(name, point, (6, 6), textcoords="offset points", color=style.active_theme().ink, zorder=5)
-    return figure
-
-
 def _draw_matrix(
     ax: Axes,
     values: Floats,
@@ -327,36 +274,3 @@ def _format_plane_axes(ax: Axes, partition: PlanePartition) -> None:
         ax.set_xlabel(first)
         ax.set_ylabel(second)
         ax.ticklabel_format(useOffset=False, style="sci", scilimits=(-3, 4))
-
-
-#: Approximate number of points annotated with their widths.
-_ANNOTATED = 8
-
-
-def plot_pruning(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Plot accuracy against the share of remaining weights, a curve for each pruning method.
-
-    Parameters
-    ----------
-    table
-        Columns ``method``, ``share``, ``accuracy`` and ``widths`` (text, annotated where it varies).
-    ax
-        Axes to draw on; new ones by default.
-    """
-    for name in ("method", "share", "accuracy", "widths"):
-        if name not in table.columns:
-            raise InputError("table", f"have a column {name!r}", ", ".join(map(str, table.columns)))
-    ax = style.get_axes(ax, 6.4, 4.0)
-    with style.style_context():
-        for i, (method, part) in enumerate(table.groupby("method", sort=False)):
-            part = part.sort_values("share")
-            color = style.class_color(i)
-            ax.plot(part["share"], part["accuracy"], marker="o", markersize=2.5, linewidth=1, color=color, label=method)
-            if part["widths"].nunique() > 1:
-                for _, row in part.iloc[:: max(1, len(part) // _ANNOTATED)].iterrows():
-                    ax.annotate(row["widths"], (row["share"], row["accuracy"]), (0, -10), textcoords="offset points",
-                                fontsize=6, ha="center", color=color)  # fmt: skip
-        ax.set_xlabel("fraction of weights remaining")
-        ax.set_ylabel("accuracy")
-        ax.legend(loc="lower right")
-    return ax

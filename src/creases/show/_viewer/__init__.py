@@ -1,7 +1,6 @@
 """The built viewer of reports and studio, and its input as bytes and JSON (web/PROTOCOL.md)."""
 
 from creases.show._viewer._frames import (
-    decode_frame,
     encode_frame,
     line_frame,
     plane_frame,
@@ -21,7 +20,6 @@ from creases.show._viewer._run import (
 )
 
 __all__ = [
-    "decode_frame",
     "encode_frame",
     "epochs_json",
     "final_epoch",

@@ -11,7 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from creases._typing import Floats
 from creases.errors import FileError
@@ -47,20 +47,6 @@ def encode_frame(header: Mapping[str, Any], arrays: Mapping[str, tuple[str, Arra
     text = json.dumps({**header, "arrays": placed}, separators=(",", ":"), allow_nan=False).encode()
     text += b" " * (-len(text) % 4)
     return b"".join([MAGIC, struct.pack("<I", len(text)), text, *body])
-
-
-def decode_frame(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Decode a frame: return its header and its arrays, the arguments of :func:`encode_frame`."""
-    if data[:4] != MAGIC:
-        raise FileError("cannot decode the frame: it does not start with CRZ1")
-    (size,) = struct.unpack("<I", data[4:8])
-    header = json.loads(data[8 : 8 + size])
-    arrays = {}
-    for name, place in header.pop("arrays").items():
-        kind = np.dtype(_TYPES[place["type"]]).newbyteorder("<")
-        count = int(np.prod(place["shape"], dtype=np.int64))
-        arrays[name] = np.frombuffer(data, kind, count, 8 + size + place["at"]).reshape(place["shape"])
-    return header, arrays
 
 
 def plane_frame(

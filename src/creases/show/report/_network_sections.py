@@ -146,7 +146,7 @@ def compression_sections(subject: Subject) -> list[Section]:
         return []
 
     def draw() -> Figure:
-        from creases.show import plot_compression
+        from creases.show._figures._compare import plot_compression
         from creases.show._style import new_figure
 
         figure, (ax,) = new_figure(4.6, 3.0)

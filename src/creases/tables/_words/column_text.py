@@ -19,9 +19,6 @@ from creases.tables._words.terms import ColumnTerm, InputRanges, Terms, date_opt
 #: Values of a category that are named, those with the largest and those with the least effect.
 HIGHEST, LOWEST = 4, 3
 
-#: Years differ in their days: a trend that bends by no more than this share of its range is straight.
-LEAP = 0.005
-
 #: Classes of several that are named.
 CLASSES = 3
 

@@ -13,7 +13,6 @@ from torch import Tensor
 from creases.network._reading.builder import ProgramBuilder, Value
 from creases.network._reading.operators.layers import Sizes, sizes
 
-_ADAPTIVE_MAX = {1: F.adaptive_max_pool1d, 2: F.adaptive_max_pool2d, 3: F.adaptive_max_pool3d}
 _MAX = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
 
 
