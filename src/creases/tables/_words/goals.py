@@ -9,7 +9,7 @@ from math import exp, inf, isinf, log, nextafter
 import numpy as np
 
 from creases._text import format_value
-from creases._typing import Floats
+from creases._typing import Bools, Floats
 from creases.errors import InputError
 from creases.tables._words.terms import POINTS, Terms
 
@@ -52,10 +52,14 @@ class Goal:
         D, c = self.directions(terms)
         return np.asarray(scores @ D.T - c)
 
+    def reached(self, terms: Terms, scores: Floats) -> Bools:
+        """Return which scores (n, m) are predicted so; a tie with another class does not count."""
+        margins = self.margins(terms, scores)
+        return np.asarray((margins >= 0).all(axis=1) if terms.classes is None else (margins > 0).all(axis=1))
+
     def is_reached(self, terms: Terms, x: Floats) -> bool:
-        """Return whether an encoded row x (d,) is predicted so; a tie with another class does not count."""
-        margins = self.margins(terms, terms.scores(x[None]))[0]
-        return bool((margins >= 0).all() if terms.classes is None else (margins > 0).all())
+        """Return whether an encoded row x (d,) is predicted so."""
+        return bool(self.reached(terms, terms.scores(x[None]))[0])
 
 
 def parse_goal(terms: Terms, text: str) -> Goal:
@@ -101,5 +105,9 @@ def _number(text: str) -> float:
 
 def other_classes(terms: Terms, x: Floats) -> list[Goal]:
     """Return the classes that an encoded row x (d,) is not predicted to have; none for a regression."""
-    goals = [Goal(name, k) for k, name in enumerate(terms.classes or ())]
-    return [goal for goal in goals if not goal.is_reached(terms, x)]
+    return [goal for goal in class_goals(terms) if not goal.is_reached(terms, x)]
+
+
+def class_goals(terms: Terms) -> list[Goal]:
+    """Return a goal for each class; none for a regression."""
+    return [Goal(name, k) for k, name in enumerate(terms.classes or ())]

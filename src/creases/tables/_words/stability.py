@@ -11,7 +11,7 @@ from creases._text import format_value
 from creases._typing import Bools, Floats
 from creases.tables._stages.basis import PiecewiseLinear
 from creases.tables._stages.pairs import PairHinges
-from creases.tables._words.goals import other_classes
+from creases.tables._words.goals import class_goals
 from creases.tables._words.terms import InputRanges, Terms
 
 #: Bounds nearer to 0 than this share of their size may be rounding.
@@ -58,15 +58,15 @@ def measure_stability(terms: Terms, X: Floats, ranges: InputRanges, reach: float
         change = (100 * np.expm1(change) if terms.is_factor else change) * (1 + ROUNDING)
         return Stability(reach, np.zeros(len(X), bool), np.zeros(len(X), bool), change, terms.is_factor)
     stable, changed = np.ones(len(X), bool), np.zeros(len(X), bool)
-    for i in range(len(X)):
-        row = slice(i, i + 1)
-        for goal in other_classes(terms, X[i]):
-            D, c = goal.directions(terms)
-            margins = c - D @ terms.scores(X[row])[0]  # what is still needed: one that stays needed keeps the decision
-            bounds = [_lowest_change(terms, X[row], low[row], high[row], -d) for d in D]
-            left = [need + float(change[0]) for need, (change, _) in zip(margins, bounds, strict=True)]
-            stable[i] &= max(left) > ROUNDING * max(1.0, float(np.abs(margins).max()))
-            changed[i] |= any(goal.is_reached(terms, corner[0]) for _, corner in bounds)
+    scores = terms.scores(X)
+    for goal in class_goals(terms):
+        rows = np.flatnonzero(~goal.reached(terms, scores))
+        needs = -goal.margins(terms, scores[rows])  # what is still needed: one that stays needed keeps the decision
+        bounds = [_lowest_change(terms, X[rows], low[rows], high[rows], -d) for d in goal.directions(terms)[0]]
+        left = needs + np.stack([change for change, _ in bounds], axis=1)
+        stable[rows] &= left.max(axis=1) > ROUNDING * np.abs(needs).max(axis=1, initial=1.0)
+        for _, corner in bounds:
+            changed[rows] |= goal.reached(terms, terms.scores(corner))
     return Stability(reach, stable & ~changed, changed, np.full(len(X), np.nan))
 
 
