@@ -52,6 +52,14 @@ def test_networks_as_they_begin_are_verified_by_the_tree_of_the_search(seed: int
     assert not check_proof(tamper(change.proof, lower_bound=1.001 * change.distance), net)
 
 
+def test_a_bound_that_mixes_lines_of_a_unit_is_the_one_that_the_checker_finds() -> None:
+    torch.manual_seed(3)
+    net = creases.read(nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2)), (4,))
+    change = nearest(net, np.random.default_rng(3).uniform(-1, 1, 4), norm="linf", budget=600)
+    assert change.proved
+    assert change.proof is not None, change.proof_note
+
+
 NET = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.5])])
 
 

@@ -41,7 +41,7 @@ class Evidence(NamedTuple):
         cls,
         y: Floats,
         sums: int,
-        limits: Floats | None,
+        limits: Floats,
         code: Ints,
         depends: Floats,
         slopes: Floats,
@@ -57,40 +57,52 @@ class Evidence(NamedTuple):
         total = y[:sums]
         used = np.flatnonzero(y[sums:] > 0)
         y, code = y[sums:][used], code[used]
-        ends = np.zeros(0) if limits is None else limits
-        size = max(float(part.max(initial=0.0)) for part in (y, total, np.abs(ends))) or 1.0
+        size = max(float(part.max(initial=0.0)) for part in (y, total, np.abs(limits))) or 1.0
         taken = y[:, None] * np.maximum(np.where(convex, -depends[used], depends[used]), 0.0)
         whole = taken.sum(axis=0)
         mixed = np.flatnonzero(bent & (whole > 0))
         slope = (taken * slopes[number[used]]).sum(axis=0)[mixed] / whole[mixed]
+        slope = np.clip(slope, slopes.min(axis=0)[mixed], slopes.max(axis=0)[mixed])
         is_goal = code >= 0
         goal = np.asarray(np.bincount(code[is_goal], y[is_goal] / size), float)
         units, place = np.unique(-1 - code[~is_goal], return_inverse=True)
         sides = np.asarray(np.bincount(place, y[~is_goal] / size), float)
-        return cls(goal, total / size, units, sides, mixed, slope, ends / size)
+        return cls(goal, total / size, units, sides, mixed, slope, limits / size)
 
     def multipliers(self, question: Question, rows: int) -> Multipliers:
         """Return the evidence in the words of a proof, for a goal of so many rows."""
-        groups, leaks = len(question.one_hot), question.local.leak
+        groups = len(question.one_hot)
         names = np.flatnonzero(question.columns)[: len(self.limits)]
         box = self.limits * question.weights[names]
-        least, most = np.minimum(leaks, 1.0)[self.bent], np.maximum(leaks, 1.0)[self.bent]
         goal = np.pad(self.goal, (0, rows - len(self.goal))) if len(self.goal) else self.goal
         return Multipliers(
             rows=tuple(goal.tolist()),
             domain={2 * (i % groups) + i // groups: float(v) for i, v in enumerate(self.sums) if v},
             sides=dict(zip(self.units.tolist(), self.sides.tolist(), strict=True)),
-            slopes=dict(zip(self.bent.tolist(), np.clip(self.slopes, least, most).tolist(), strict=True)),
+            slopes=dict(zip(self.bent.tolist(), self.slopes.tolist(), strict=True)),
             box={int(j): float(v) for j, v in zip(names, box, strict=True) if v},
         )
 
 
+class _Shown(NamedTuple):
+    """What shows the bound of a node, beyond the planes that were known then."""
+
+    bound: float
+    evidence: Evidence
+    cuts: int  #: of the node so far
+
+
 class GoalTree:
-    """The tree of a goal, recorded as the search grows it; its root is node 0."""
+    """The tree of a goal, recorded as the search grows it; its root is node 0.
+
+    A node keeps what showed its bound each time it was bounded. Evidence holds for the bounds of units that it was
+    found with: with tighter ones, those of children among them, chords are steeper or flatter, and the same multipliers
+    may show less. So a tree for a radius ends at the first evidence on the way that shows it.
+    """
 
     def __init__(self) -> None:
         self._splits: dict[int, tuple[Split, int]] = {}  # and the first of the two children
-        self._leaves: dict[int, Evidence] = {}
+        self._shown: dict[int, list[_Shown]] = {}
         self._cuts: dict[int, list[Evidence]] = {}
 
     def split(self, number: int, kind: Literal["input", "unit"], index: int, at: float = 0.0) -> tuple[int, int]:
@@ -99,29 +111,29 @@ class GoalTree:
         self._splits[number] = Split(kind, index, at), first
         return first, first + 1
 
-    def close(self, number: int, evidence: Evidence) -> None:
-        """Close a node."""
-        self._leaves[number] = evidence
-
-    def is_closed(self, number: int) -> bool:
-        """Whether a node is a leaf."""
-        return number in self._leaves
+    def show(self, number: int, evidence: Evidence, bound: float = np.inf) -> None:
+        """Say what shows the bound of a node; by default that it has no inputs."""
+        self._shown.setdefault(number, []).append(_Shown(bound, evidence, len(self._cuts.get(number, ()))))
 
     def cut(self, number: int, evidence: Evidence) -> None:
         """Say that only inputs beyond the plane of the evidence count in a node and all nodes below."""
         self._cuts.setdefault(number, []).append(evidence)
 
-    def tree(self, question: Question, rows: int) -> Tree:
-        """Return the tree of a proof in preorder, for a goal of so many rows."""
+    def tree(self, question: Question, rows: int, radius: float) -> Tree:
+        """Return the tree of a proof in preorder that nothing is within a radius, for a goal of so many rows."""
         nodes: list[Split | Leaf] = []
         stack = [0]
         while stack:
             number = stack.pop()
-            cuts = tuple(cut.multipliers(question, rows) for cut in self._cuts.get(number, ()))
-            if number in self._leaves:
-                nodes.append(self._leaves[number].leaf(question, rows, cuts))
+            shown = self._shown.get(number, [])
+            last = next((part for part in shown if part.bound >= radius), None)
+            if last is None and number not in self._splits:
+                last = shown[-1]
+            cuts = [cut.multipliers(question, rows) for cut in self._cuts.get(number, ())]
+            if last is not None:
+                nodes.append(last.evidence.leaf(question, rows, tuple(cuts[: last.cuts])))
             else:
                 split, first = self._splits[number]
-                nodes.append(replace(split, cuts=cuts))
+                nodes.append(replace(split, cuts=tuple(cuts)))
                 stack += [first + 1, first]
         return tuple(nodes)

@@ -74,8 +74,8 @@ class Change:
         if proof is not None or not self.trees or not 0 < radius < np.inf:
             return proof, note
         # The radius shrank while the search ran, and bounds in a larger ball need not be wider: once more in this one.
-        search = Search(self.question, Best(self.question), time.perf_counter() + self.seconds + 1.0)
-        outcome = search.run(radius * (1 + PROOF_ROOM / 2))
+        deadline = time.perf_counter() + self.seconds + 1.0
+        outcome = Search(self.question, Best(self.question), deadline, close=1 + ROUNDING).run(radius)
         if outcome.lower_bound < radius:
             return proof, note
         return prove_change(self.question, self.point, self.distance, radius, outcome.trees)

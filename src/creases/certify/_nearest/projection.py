@@ -22,6 +22,9 @@ from creases.certify._nearest.solvers import SOLVED, dual_simplex, l1_tableau, l
 #: Feasibility tolerance of linear programs, the tightest that HiGHS accepts.
 LP_TOLERANCE = 1e-10
 
+#: Longer than any vector whose squares are too small for floats.
+SQUARES = 1e-150
+
 #: Rows shorter than this share of the longest are rounding: they bound nothing.
 SHORT = 1e-13
 
@@ -30,64 +33,65 @@ TABLEAU = 2**17
 
 
 class Nearest(NamedTuple):
-    """The nearest point of a polytope (None: none was found), a proven bound, and the multipliers of its rows."""
+    """The nearest point of a polytope, None if none was found, and multipliers that may show its distance."""
 
     u: Floats | None  #: (n,)
-    bound: float  #: no point of the polytope is nearer; infinite or huge where there is none
     y: Floats  #: (rows,) of the rows of N, not of the limits
-    toward: Floats | None = None  #: (n,) with ``toward u >= beyond`` in the polytope
+    limits: Floats  #: (n,) of upper limits, less those of lower ones
+
+
+class Distance(NamedTuple):
+    """What multipliers prove of a polytope, in real arithmetic."""
+
+    bound: float  #: no point of the polytope is nearer; infinite or huge where there is none
+    toward: Floats | None = None  #: (n,) with ``toward u >= beyond`` in the polytope; None if there is no such plane
     beyond: float = 0.0  #: close to the bound
-    limits: Floats | None = None  #: (n,) multipliers of upper limits, less those of lower ones
 
 
-def project(N: Floats, s: Floats, low: Floats, high: Floats, norm: str, reach: float = np.inf) -> Nearest:
+def project(N: Floats, s: Floats, low: Floats, high: Floats, norm: str) -> Nearest:
     """Return the point of ``N u <= s, low <= u <= high`` nearest to the origin.
 
-    Only points with entries of at most ``reach`` count. The unit of length should be near the distance: callers divide
-    s and the limits by their best answer.
+    The unit of length should be near the distance: callers divide s and the limits by their best answer.
     """
-    m = len(s)
-    if (low > high).any():
-        return Nearest(None, np.inf, np.zeros(m))
+    m, n = N.shape
     sizes = np.sqrt((N * N).sum(axis=1))
     never = (sizes == 0) & (s < 0)
     if never.any():  # 0 <= a negative number
-        return Nearest(None, np.inf, np.eye(1, m, int(never.argmax()))[0])
+        return Nearest(None, np.eye(1, m, int(never.argmax()))[0], np.zeros(n))
     if (s >= 0).all() and (low <= 0).all() and (high >= 0).all():
-        return Nearest(np.zeros(len(low)), 0.0, np.zeros(m))
+        return Nearest(np.zeros(n), np.zeros(m), np.zeros(n))
     rows = np.flatnonzero(sizes > SHORT * sizes.max(initial=0.0))
     state, u, y, up, down = _solve(N[rows] / sizes[rows, None], s[rows] / sizes[rows], low, high, norm)
     multipliers = np.zeros(m)
     multipliers[rows] = y / sizes[rows]
-    return _bounded(u if state == SOLVED else None, multipliers, up, down, (N, s, low, high), norm, reach)
+    limits = np.where(np.isfinite(high), up, 0.0) - np.where(np.isfinite(low), down, 0.0)
+    return Nearest(np.clip(u, low, high) if state == SOLVED else None, multipliers, limits)
 
 
-def _bounded(
-    u: Floats | None,
-    y: Floats,
-    up: Floats,
-    down: Floats,
-    polytope: tuple[Floats, Floats, Floats, Floats],
-    norm: str,
-    reach: float,
-) -> Nearest:
-    """Return the answer with the bound that multipliers of rows, upper and lower limits prove, errors included."""
+def bound_distance(
+    y: Floats, limits: Floats, polytope: tuple[Floats, Floats, Floats, Floats], norm: str, reach: float = np.inf
+) -> Distance:
+    """Return what multipliers of rows and limits prove of ``N u <= s, low <= u <= high``, rounding errors included.
+
+    Only points with entries of at most ``reach`` count; without a reach there is no plane.
+    """
     N, s, low, high = polytope
-    up, down = np.where(np.isfinite(high), up, 0.0), np.where(np.isfinite(low), down, 0.0)
+    up, down = np.maximum(limits, 0.0), np.maximum(-limits, 0.0)
     top, bottom = np.where(up > 0, high, 0.0), np.where(down > 0, low, 0.0)
     share = gamma(len(s) + 2 * len(low) + 10)
     value = -float(y @ s + up @ top - down @ bottom)
     value -= share * float(y @ np.abs(s) + up @ np.abs(top) + down @ np.abs(bottom)) + TINY
-    pull = y @ N + up - down
+    if value <= 0:
+        return Distance(0.0)
+    pull = y @ N + limits
     error = share * (y @ np.abs(N) + up + down) + TINY
-    size = dual_length(np.abs(pull) + error, norm) * (1 + share)
-    bound = 0.0 if value <= 0 or size <= 0 else value / size * (1 - share)  # the size may underflow
-    inside = None if u is None else np.clip(u, low, high)
-    if u is None or not np.isfinite(reach) or bound <= 0:
-        return Nearest(inside, bound, y, limits=up - down)
+    size = max(dual_length(np.abs(pull) + error, norm) * (1 + share), SQUARES)
+    bound = value / size * (1 - share)
+    if not np.isfinite(reach):
+        return Distance(bound)
     toward = -pull / size  # toward u >= (value - error |u|) / size, up to the roundings of this division
     lost = float((error / size + share * np.abs(toward)).sum()) * reach
-    return Nearest(inside, bound, y, toward, bound - lost * (1 + share), up - down)
+    return Distance(bound, toward, bound - lost * (1 + share))
 
 
 Solution = tuple[int, Floats, Floats, Floats, Floats]

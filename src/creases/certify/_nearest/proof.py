@@ -29,7 +29,7 @@ def prove_change(
         return None, "the lower bound was found without a tree of sides"
     keys = _keys(question) if radius > 0 else []
     parts = tuple(
-        ClaimProof(key, tree.tree(question, len(goal.g)) if isinstance(tree, GoalTree) else tree)
+        ClaimProof(key, tree.tree(question, len(goal.g), radius) if isinstance(tree, GoalTree) else tree)
         for key, goal, tree in zip(keys, question.goals, trees, strict=False)
     )
     proof = make_proof(_statement(question, point, distance, radius), parts, net=question.net)

@@ -140,10 +140,20 @@ class Upper(NamedTuple):
     depends: Floats  #: (rows, units) coefficient of each unit's output on the way, if asked for
 
 
-def upper_bounds(net: Layers, W: Floats, c: Floats, around: Lines, of: Ints, *, depends: bool = False) -> Upper:
+def upper_bounds(
+    net: Layers,
+    W: Floats,
+    c: Floats,
+    around: Lines,
+    of: Ints,
+    *,
+    depends: bool = False,
+    entering: Floats | None = None,
+) -> Upper:
     """Bound ``W v + c`` from above, v the input and the units of the first layers, by affine functions of the input.
 
-    Each row has the lines of a node, ``of`` (rows,).
+    Each row has the lines of a node, ``of`` (rows,). ``entering`` (rows, units) times what enters units is added to it;
+    W must then have columns for all units.
     """
     n, back, b = net.n_in, W, c.astype(np.float64)
     total = np.zeros((len(W), net.n_units if depends else 0))
@@ -154,6 +164,7 @@ def upper_bounds(net: Layers, W: Floats, c: Floats, around: Lines, of: Ints, *, 
         G = back[:, layer.first :]
         up, down = np.maximum(G, 0.0), np.minimum(G, 0.0)
         z = up * around.above[of, units] + down * around.below[of, units]
+        z = z if entering is None else z + entering[:, units]
         b = b + (up * around.above_at[of, units]).sum(axis=1) + (down * around.below_at[of, units]).sum(axis=1)
         b = b + z @ layer.c
         back = back[:, : layer.first] + z @ layer.W

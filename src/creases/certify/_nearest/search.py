@@ -28,7 +28,7 @@ from creases._typing import Bools, Floats, Ints
 from creases.certify._nearest.best import Best
 from creases.certify._nearest.evidence import Evidence, GoalTree
 from creases.certify._nearest.layers import ROUNDOFF
-from creases.certify._nearest.projection import Nearest, project
+from creases.certify._nearest.projection import Distance, Nearest, bound_distance, project
 from creases.certify._nearest.question import Question
 from creases.certify._nearest.relaxation import Balls, Lines, OutOfTimeError, Sides, bound_units, lines, upper_bounds
 from creases.certify._nearest.rounding import Rounding
@@ -68,6 +68,7 @@ class Node:
     beyond: float = 0.0
     split: tuple[str, int, float] = ("", 0, 0.0)  #: ("unit", which, 0) or ("column", which, value); "": nothing
     evidence: Evidence | None = None  #: multipliers that show the bound
+    behind: Evidence | None = None  #: what showed the plane that bounds of units are beyond
 
 
 Point = tuple[Floats, Floats, float]  #: u (n,), what enters units there (units,), and by how much its decision differs
@@ -152,15 +153,11 @@ class Search:
                 except OutOfTimeError:
                     self.heap += taken
                     break
-                for entry in taken:
-                    if entry[0] >= self.cutoff:
-                        self._close(entry[2])
+                self.floor = min([self.floor, *(entry[0] for entry in taken if entry[0] >= self.cutoff)])
         except OutOfTimeError:
             return Outcome(0.0, self.nodes, finished=False, trees=())
         left = min((entry[0] for entry in self.heap), default=np.inf)
         finished = left >= self.cutoff
-        for entry in self.heap:
-            self._close(entry[2])
         return Outcome(min(left, self.floor, self.reach), self.nodes, finished, self.trees)
 
     @property
@@ -201,10 +198,14 @@ class Search:
                 return done
             for node in again:
                 self._cut(node)
-            before = {node.number: node.bound for node in again}
+            before = {node.number: node for node in again}
             nodes = []
             for node in self._look(self._bound_units([replace(node) for node in again])):
-                (nodes if node.bound >= 1.01 * before[node.number] else done).append(node)
+                old = before[node.number]
+                if node.evidence is old.evidence:  # nothing new: its children are bounded beyond the plane anyway
+                    done.append(old)
+                else:
+                    (nodes if node.bound >= 1.01 * old.bound else done).append(node)
         return done + nodes
 
     def _whole_limits(self) -> tuple[Floats, Floats]:
@@ -220,10 +221,11 @@ class Search:
         return ends[0], ends[1]
 
     def _cut(self, node: Node) -> None:
-        """Record the plane of a node, beyond which all that counts in it is."""
-        if node.toward is not None:
+        """Record the plane of a node, beyond which all that counts in it is, unless it is known already."""
+        if node.toward is not None and node.evidence is not node.behind:
             assert node.evidence is not None
             self.trees[node.goal].cut(node.number, node.evidence)
+            node.behind = node.evidence
 
     def _bound_units(self, nodes: list[Node]) -> list[Node]:
         """Return nodes with tighter bounds of units, without those that have no inputs, whose trees are closed."""
@@ -240,19 +242,14 @@ class Search:
                 node.low, node.high = bounds.low[i], bounds.high[i]
                 kept.append(node)
             else:
-                self.trees[node.goal].close(node.number, Evidence.nothing(bounds.crossed(i)))
+                self.trees[node.goal].show(node.number, Evidence.nothing(bounds.crossed(i)))
         return kept
 
     def _add(self, node: Node) -> None:
         if node.bound >= self.cutoff or not node.split[0]:
-            self._close(node)
+            self.floor = min(self.floor, node.bound)
         else:
             heapq.heappush(self.heap, (node.bound, self.nodes + len(self.heap), node))
-
-    def _close(self, node: Node) -> None:
-        self.floor = min(self.floor, node.bound)
-        assert node.evidence is not None
-        self.trees[node.goal].close(node.number, node.evidence)
 
     def _split(self, nodes: list[Node]) -> None:
         """Split nodes; bound their children, and close them or put them into the queue."""
@@ -300,7 +297,7 @@ class Search:
                 below, above = tree.split(number, "input", int(names[j]), 0.5)
                 sums = np.zeros(len(self.question.sums[1]))
                 sums[group + (len(self.question.one_hot) if is_up else 0)] = 1.0
-                tree.close(below if is_up else above, Evidence.nothing()._replace(sums=sums))
+                tree.show(below if is_up else above, Evidence.nothing()._replace(sums=sums))
                 number = above if is_up else below
         return number
 
@@ -322,8 +319,8 @@ class Search:
         near = self._project(nodes, rows)
         u = np.array([np.zeros(self.net.n_in) if each.u is None else each.u * self.scale for each in near])
         z, margins = self._pre_activations(u), self.question.local_margins(u)
+        self._show(nodes, near, bent, around)
         for i, node in enumerate(nodes):
-            self._show(node, near[i], i, bent[i], around)
             if node.bound < self.cutoff:
                 here = None if near[i].u is None else (u[i], z[i], float(margins[i]))
                 self._choose_split(node, near[i], i, bent[i], around, here)
@@ -368,22 +365,53 @@ class Search:
             part = slice(starts[i], starts[i + 1])
             ends = np.concatenate([s, b[part]]) / scale
             limits = node.u_low / scale, node.u_high / scale
-            near.append(project(np.vstack([N, -A[part]]), ends, *limits, self.norm, self.reach / scale))
+            near.append(project(np.vstack([N, -A[part]]), ends, *limits, self.norm))
         return near
 
-    def _show(self, node: Node, near: Nearest, i: int, bent: Bools, around: list[Lines]) -> None:
-        """Set the bound of a node and what shows it; a bound of the node above that is no less holds still."""
-        if near.bound * self.scale <= node.bound and node.evidence is not None:
-            return
+    def _show(self, nodes: list[Node], near: list[Nearest], bent: Bools, around: list[Lines]) -> None:
+        """Set the bounds of nodes and what shows them; a bound of the node above that is no less holds still.
+
+        A bound is that of the combination of rows that the multipliers are for, with one line for each unit, as the
+        checker of proofs sees it.
+        """
         _, _, depends, _, code, number, starts = self._joined
-        part, convex = slice(starts[i], starts[i + 1]), self.leak <= 1
-        slopes = np.array([np.where(convex, each.below[i], each.above[i]) for each in around])
-        sums = len(self.question.sums[1])
-        node.evidence = Evidence.of(
-            near.y, sums, near.limits, code[part], depends[part], slopes, number[part], bent, convex
-        )
-        node.bound = near.bound * self.scale
-        node.toward, node.beyond = near.toward, near.beyond * self.scale * (1 - 1e-15)
+        convex, sums = self.leak <= 1, len(self.question.sums[1])
+        evidence = []
+        for i, each in enumerate(near):
+            part = slice(starts[i], starts[i + 1])
+            slopes = np.array([np.where(convex, of.below[i], of.above[i]) for of in around])
+            evidence.append(
+                Evidence.of(each.y, sums, each.limits, code[part], depends[part], slopes, number[part], bent[i], convex)
+            )
+        scale = self.scale
+        for node, each, shown in zip(nodes, evidence, self._combine(nodes, evidence, around[0]), strict=True):
+            if shown.bound * scale > node.bound or node.evidence is None:
+                node.evidence, node.bound = each, shown.bound * scale
+                self.trees[node.goal].show(node.number, each, node.bound)
+                node.toward, node.beyond = shown.toward, shown.beyond * scale * (1 - 1e-15)
+
+    def _combine(self, nodes: list[Node], evidence: list[Evidence], around: Lines) -> list[Distance]:
+        """Return the distances that evidence shows, in the unit of length."""
+        net, units, convex = self.net, self.rounding.units, self.leak <= 1
+        free = np.where(convex, around.below, around.above)
+        entering, W, c = np.zeros(free.shape), np.zeros((len(nodes), net.W.shape[1])), np.zeros(len(nodes))
+        for index, goal in enumerate(self.question.goals):
+            rows, constants = goal.G @ net.W, goal.G @ net.c + goal.g + 2 * self.rounding.outputs(goal.G, goal.g)
+            for i, (node, each) in enumerate(zip(nodes, evidence, strict=True)):
+                if node.goal == index:
+                    k = len(each.goal)
+                    W[i], c[i] = each.goal @ rows[:k], each.goal @ constants[:k] + 2 * (each.sides @ units[each.units])
+                    free[i, each.bent] = each.slopes
+                    entering[i, each.units] = np.where(node.sides[each.units] == 1, each.sides, -each.sides)
+        mixed = around._replace(below=np.where(convex, free, around.below), above=np.where(convex, around.above, free))
+        above = upper_bounds(net, W, c, mixed, np.arange(len(nodes)), entering=entering)
+        N, s = self.question.sums
+        scale, reach = self.scale, self.reach / self.scale
+        A, b, shown = -above.A, above.b / scale, []
+        for i, (node, each) in enumerate(zip(nodes, evidence, strict=True)):
+            polytope = np.vstack([N, A[i]]), np.append(s / scale, b[i]), node.u_low / scale, node.u_high / scale
+            shown.append(bound_distance(np.append(each.sums, 1.0), each.limits, polytope, self.norm, reach))
+        return shown
 
     def _choose_split(
         self, node: Node, near: Nearest, i: int, bent: Bools, around: list[Lines], here: Point | None
