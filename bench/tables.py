@@ -16,8 +16,12 @@ are those of fitting.
 - tuned mlp: MLPClassifier or MLPRegressor; the better of 4 settings on a fifth of the rows, then fitted to all.
 - forest: RandomForest with default parameters.
 - boosting: HistGradientBoosting with default parameters.
-- ebm: ExplainableBoosting of interpret with default parameters (``pip install creases[bench]``). A category is one
-  nominal column for it.
+- catboost, lightgbm, ebm: CatBoost, LightGBM and interpret's ExplainableBoosting with default parameters (``pip install
+  catboost creases[bench]``).
+- aplr: APLR with default parameters. igann: IGANN; its classifier fails with NumPy 2.
+
+A category is one nominal column for boosting, catboost, lightgbm and ebm, and a column of 0 and 1 for each level for
+the others. ``--folds 0`` fits the first fold only, where a model is slow; it is compared with curves on that fold.
 """
 
 from __future__ import annotations
@@ -46,13 +50,42 @@ import numpy as np
 from record import note, note_table
 from table_sources import FURTHER, SOURCES, load_problem, prepare_table
 
-MODELS = ("curves", "linear", "tuned mlp", "forest", "boosting", "ebm", "ensemble")
+MODELS = (
+    "curves",
+    "linear",
+    "tuned mlp",
+    "forest",
+    "boosting",
+    "catboost",
+    "lightgbm",
+    "ebm",
+    "aplr",
+    "igann",
+    "ensemble",
+)
+
+#: Models that take a category as one column.
+NATIVE = ("boosting", "catboost", "lightgbm", "ebm")
+
+#: Levels of a category that boosting takes as such.
+MOST_LEVELS = 255
 GRID = {"hidden_layer_sizes": [(32,), (100,)], "alpha": [1e-4, 1e-1]}
 
 #: Seed of the folds. Nothing was tuned with these folds.
 SEED, FOLDS = 30, 5
 
-PACKAGES = ("creases", "numpy", "scipy", "scikit-learn", "torch", "interpret-core", "lightgbm")
+PACKAGES = (
+    "creases",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "torch",
+    "interpret-core",
+    "lightgbm",
+    "catboost",
+    "aplr",
+    "igann",
+)
 
 
 def fold_rows(n: int, fold: int) -> tuple[Any, Any]:
@@ -82,34 +115,102 @@ def fit_other(model: str, problem: Any, rows: Any) -> Any:
         search = GridSearchCV(mlp(**options), GRID, cv=folds)
         search = search if is_class else TransformedTargetRegressor(search, transformer=StandardScaler())
         made = make_pipeline(StandardScaler(), search)
+    elif model in ("aplr", "igann"):
+        made = _Additive(model, is_class)
     else:
-        kind = "Classifier" if is_class else "Regressor"
-        name = "RandomForest" if model == "forest" else "HistGradientBoosting"
-        made = getattr(ensemble, name + kind)(random_state=0)
+        made = getattr(ensemble, "RandomForest" + ("Classifier" if is_class else "Regressor"))(random_state=0)
     return made.fit(problem.X[rows], problem.y[rows])
 
 
-def ebm_columns(problem: Any) -> tuple[Any, list[str]]:
-    """Return the rows with one column for each category, its level's number, and the kinds of the columns for EBM."""
+class _Additive:
+    """APLR or IGANN, with ``fit`` and ``score`` as scikit-learn has them.
+
+    Classes are text for APLR, and -1 and 1 for IGANN, which takes a frame of standardized columns and targets.
+    """
+
+    def __init__(self, model: str, is_class: bool) -> None:
+        self._model, self._is_class = model, is_class
+
+    def fit(self, X: Any, y: Any) -> _Additive:
+        """Fit the model."""
+        import importlib
+
+        name = self._model.upper() + ("Classifier" if self._is_class else "Regressor")
+        self._fitted = getattr(importlib.import_module(self._model), name)()
+        scaled = self._model == "igann"
+        self._columns = (X.mean(axis=0), X.std(axis=0).clip(1e-9)) if scaled else (0.0, 1.0)
+        self._targets = (y.mean(), y.std()) if scaled and not self._is_class else (0.0, 1.0)
+        y = self._labels(y) if self._is_class else (y - self._targets[0]) / self._targets[1]
+        self._fitted.fit(self._rows(X), y)
+        return self
+
+    def _rows(self, X: Any) -> Any:
+        import pandas as pd
+
+        X = (X - self._columns[0]) / self._columns[1]
+        return pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])]) if self._model == "igann" else X
+
+    def _labels(self, y: Any) -> Any:
+        return 2 * y.astype(int) - 1 if self._model == "igann" else y.astype(int).astype(str)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return accuracy or R^2."""
+        predicted = np.asarray(self._fitted.predict(self._rows(X))).reshape(-1)
+        if self._is_class:
+            return float(np.mean(predicted == self._labels(y)))
+        predicted = self._targets[0] + self._targets[1] * predicted.astype(float)
+        return float(1 - np.mean((predicted - y) ** 2) / np.var(y))
+
+
+def native_columns(problem: Any) -> tuple[Any, Any]:
+    """Return the rows with one column for each category, its level's number, and which columns (k,) are nominal."""
     features = problem.encoding.features
-    columns: dict[str, tuple[str, Any]] = {}
+    columns: dict[str, tuple[bool, Any]] = {}
     for j, feature in enumerate(features):
         x = problem.X[:, j]
         if feature.kind != "category":
-            columns[feature.name] = ("continuous" if feature.is_numeric else "nominal", x)
+            columns[feature.name] = (not feature.is_numeric, x)
         else:
-            before = columns.get(feature.column, ("nominal", np.zeros(len(x))))[1]
-            columns[feature.column] = ("nominal", np.where(x > 0, j + 1.0, before))
-    return np.column_stack([x for _, x in columns.values()]), [kind for kind, _ in columns.values()]
+            before = columns.get(feature.column, (True, np.zeros(len(x))))[1]
+            columns[feature.column] = (True, np.where(x > 0, j + 1.0, before))
+    nominal = np.array([is_nominal for is_nominal, _ in columns.values()])
+    parts = [
+        np.unique(x, return_inverse=True)[1].astype(float) if is_nominal else x for is_nominal, x in columns.values()
+    ]
+    return np.column_stack(parts), nominal
 
 
-def fit_ebm(problem: Any, rows: Any) -> Any:
-    """Return EBM, fitted, with ``score(X, y)`` of its own columns."""
-    from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
+def fit_native(model: str, problem: Any, rows: Any) -> tuple[Any, Any]:
+    """Return a model that takes categories as they are, fitted, and all rows as it takes them, for its ``score``."""
+    X, nominal = native_columns(problem)
+    is_class, y = problem.classes is not None, problem.y[rows]
+    if model == "ebm":
+        from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 
-    X, kinds = ebm_columns(problem)
-    make = ExplainableBoostingRegressor if problem.classes is None else ExplainableBoostingClassifier
-    return make(feature_types=kinds, n_jobs=1, random_state=0).fit(X[rows], problem.y[rows])
+        kinds = ["nominal" if each else "continuous" for each in nominal]
+        make = ExplainableBoostingClassifier if is_class else ExplainableBoostingRegressor
+        return make(feature_types=kinds, n_jobs=1, random_state=0).fit(X[rows], y), X
+    if model == "boosting":
+        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+        make = HistGradientBoostingClassifier if is_class else HistGradientBoostingRegressor
+        native = nominal & (X.max(axis=0) < MOST_LEVELS)
+        return make(categorical_features=native, random_state=0).fit(X[rows], y), X
+    import pandas as pd
+
+    frame = pd.DataFrame({f"c{j}": x.astype(int) if nominal[j] else x for j, x in enumerate(X.T)})
+    names = [f"c{j}" for j in np.flatnonzero(nominal)]
+    if model == "lightgbm":
+        from lightgbm import LGBMClassifier, LGBMRegressor
+
+        frame = frame.astype(dict.fromkeys(names, "category"))
+        make = LGBMClassifier if is_class else LGBMRegressor
+        return make(n_jobs=1, random_state=0, verbose=-1).fit(frame.iloc[rows], y), frame
+    from catboost import CatBoostClassifier, CatBoostRegressor
+
+    make = CatBoostClassifier if is_class else CatBoostRegressor
+    options = {"thread_count": 1, "random_seed": 0, "verbose": False, "allow_writing_files": False}
+    return make(cat_features=names, **options).fit(frame.iloc[rows], y), frame
 
 
 def accuracy(problem: Any, rows: Any, outputs: Any) -> float:
@@ -137,10 +238,11 @@ def measure(folder: Path, table: str, fold: int, model: str) -> dict[str, Any]:
             score = accuracy(problem, test, np.asarray(fitted.network(problem.X[test])))
             steps = [[step.stage, step.loss, step.gain, step.error, step.is_kept] for step in fitted.steps]
             extra = {"bends": fitted.n_bends, "steps": steps}
-        elif model == "ebm":
-            other = fit_ebm(problem, train)
+        elif model in NATIVE:
+            other, rows = fit_native(model, problem, train)
             seconds = time.process_time() - start
-            score = float(other.score(ebm_columns(problem)[0][test], problem.y[test]))
+            unseen = rows[test] if isinstance(rows, np.ndarray) else rows.iloc[test]
+            score = float(other.score(unseen, problem.y[test]))
         else:
             other = fit_other(model, problem, train)
             seconds = time.process_time() - start
@@ -200,8 +302,20 @@ def run(options: argparse.Namespace) -> None:
     results = read_results(options.out)
     results["runs"].append(describe_run())
     done = results["results"]
-    order = ["curves", "forest", "boosting", "linear", "tuned mlp", "ensemble", "ebm"]  # what is cheap first
-    jobs = [(t, f, m) for t in options.tables for m in options.models for f in range(FOLDS)]
+    order = [
+        "curves",
+        "linear",
+        "boosting",
+        "lightgbm",
+        "forest",
+        "catboost",
+        "tuned mlp",
+        "ensemble",
+        "aplr",
+        "igann",
+        "ebm",
+    ]
+    jobs = [(t, f, m) for t in options.tables for m in options.models for f in options.folds]
     jobs = [job for job in jobs if "score" not in done.get(key(*job), {})]
     sizes = {table: (options.folder / f"{table}.npz").stat().st_size for table in options.tables}
     jobs.sort(key=lambda job: (order.index(job[2]), job[0] in FURTHER, -sizes[job[0]]))
@@ -220,18 +334,20 @@ def key(table: str, fold: int, model: str) -> str:
     return f"{table}/{fold}/{model}"
 
 
-def table_means(results: dict[str, Any], name: str) -> dict[str, dict[str, float]]:
-    """Return by model the mean score of a table, its standard error, bends and CPU-seconds, if it has all folds."""
+def table_means(results: dict[str, Any], name: str) -> dict[str, dict[str, Any]]:
+    """Return by model the mean score of a table, its standard error, scores by fold, bends and CPU-seconds."""
     means = {}
     for model in MODELS:
-        folds = [results.get(key(name, fold, model), {}) for fold in range(FOLDS)]
-        if all("score" in each for each in folds):
-            scores = [each["score"] for each in folds]
+        folds = {fold: results.get(key(name, fold, model), {}) for fold in range(FOLDS)}
+        folds = {fold: each for fold, each in folds.items() if "score" in each}
+        if folds:
+            scores = [each["score"] for each in folds.values()]
             means[model] = {
                 "score": float(np.mean(scores)),
-                "error": float(np.std(scores, ddof=1) / FOLDS**0.5),
-                "cpu": float(np.mean([each["cpu_seconds"] for each in folds])),
-                "bends": float(np.mean([each.get("bends", 0) for each in folds])),
+                "error": float(np.std(scores, ddof=1) / len(scores) ** 0.5) if len(scores) > 1 else 0.0,
+                "folds": dict(zip(folds, scores, strict=True)),
+                "cpu": float(np.mean([each["cpu_seconds"] for each in folds.values()])),
+                "bends": float(np.mean([each.get("bends", 0) for each in folds.values()])),
             }
     return means
 
@@ -240,7 +356,9 @@ def summarize(results: dict[str, Any], names: list[str], label: str) -> Iterator
     """Return the lines of a table of scores with their means, and note them for the page under a label."""
     means = {name: table_means(results, name) for name in names}
     models = [model for model in MODELS if any(model in each for each in means.values())]
-    heads = ["table", *models, "bends", "CPU-seconds curves", "CPU-seconds ebm"]
+    n_folds = {model: max(len(each[model]["folds"]) for each in means.values() if model in each) for model in models}
+    titles = [model if n_folds[model] == FOLDS else f"{model} (folds: {n_folds[model]})" for model in models]
+    heads = ["table", *titles, "bends", "CPU-seconds curves", "CPU-seconds ebm"]
     rows = [[name, *_cells(each, models)] for name, each in means.items()]
     note_table(label, heads, rows)
     yield from (f"| {' | '.join(row)} |" for row in [heads, ["---"] * len(heads), *rows])
@@ -249,29 +367,37 @@ def summarize(results: dict[str, Any], names: list[str], label: str) -> Iterator
         yield sentence
 
 
-def _cells(means: dict[str, dict[str, float]], models: list[str]) -> list[str]:
-    """Return the scores of a table, its bends and CPU-seconds; "-" for a model that lacks a fold."""
+def _cells(means: dict[str, dict[str, Any]], models: list[str]) -> list[str]:
+    """Return the scores of a table, its bends and CPU-seconds; "-" for a model that was not fitted."""
     scores = [f"{means[model]['score']:.3f}" if model in means else "-" for model in models]
     more = [("curves", "bends"), ("curves", "cpu"), ("ebm", "cpu")]
     return [*scores, *(f"{means[model][what]:.1f}" if model in means else "-" for model, what in more)]
 
 
-def _compare(tables: list[dict[str, dict[str, float]]]) -> Iterator[tuple[str, str]]:
+def _compare(tables: list[dict[str, dict[str, Any]]]) -> Iterator[tuple[str, str]]:
     """Return sentences about tables, each with its name: curves beside every other model, and what they must reach."""
     for model in MODELS[1:]:
-        both = [means for means in tables if {"curves", model} <= set(means)]
+        both = []
+        for means in tables:
+            if {"curves", model} <= set(means):
+                folds = sorted(set(means["curves"]["folds"]) & set(means[model]["folds"]))
+                both.append([[means[m]["folds"][fold] for fold in folds] for m in ("curves", model)])
         if both:
-            ours, theirs = (np.mean([each[m]["score"] for each in both]) for m in ("curves", model))
-            ahead = sum(each["curves"]["score"] > each[model]["score"] for each in both)
-            noun = "table" if len(both) == 1 else "tables"
-            yield model, f"curves {ours:.4f}, {model} {theirs:.4f} in the mean of {len(both)} {noun}; ahead on {ahead}"
+            pairs = np.array([[np.mean(ours), np.mean(theirs)] for ours, theirs in both])
+            ours, theirs = pairs.mean(axis=0)
+            noun, count = "table" if len(both) == 1 else "tables", sum(len(each[0]) for each in both)
+            ahead = int((pairs[:, 0] > pairs[:, 1]).sum())
+            words = f"in the mean of {len(both)} {noun}, {count} folds; ahead on {ahead}"
+            yield model, f"curves {ours:.4f}, {model} {theirs:.4f} {words}"
     full = [means for means in tables if {"curves", "forest", "boosting", "linear"} <= set(means)]
     if full:
         best = sum(each["curves"]["score"] > max(each["forest"]["score"], each["boosting"]["score"]) for each in full)
         below = sum(each["curves"]["score"] < each["linear"]["score"] - each["linear"]["error"] for each in full)
         bends = np.median([each["curves"]["bends"] for each in full])
+        seconds = np.mean([each["curves"]["cpu"] for each in full])
         yield "best", f"ahead of the better of boosting and forest on {best} of {len(full)}"
         yield "size", f"below linear by more than a standard error on {below}; median {bends:.0f} bends"
+        yield "seconds", f"{seconds:.1f} CPU-seconds a fit in the mean"
 
 
 def main() -> None:
@@ -282,6 +408,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("out/tables.json"), help="file of results")
     parser.add_argument("--tables", type=lambda text: text.split(","), default=[*SOURCES, *FURTHER])
     parser.add_argument("--models", type=lambda text: text.split(","), default=list(MODELS))
+    parser.add_argument("--folds", type=lambda text: [*map(int, text.split(","))], default=[*range(FOLDS)])
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     if options.what == "prepare":
