@@ -53,6 +53,10 @@ def test_importing_creases_loads_no_compiler_and_no_plotting():
     assert not loaded & {"numba", "llvmlite", "matplotlib", "networkx.classes", "onnx", "typer", "rich", "sklearn"}
 
 
+def test_verifying_begins_without_a_solver():
+    assert "scipy" not in loaded_by("import creases.certify.properties")
+
+
 def test_a_proof_about_a_perceptron_is_checked_without_torch(tmp_path):
     net = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [-1.0])])
     net.save(tmp_path / "net.onnx")

@@ -7,17 +7,15 @@ weights are those of the network, and the real function is the same.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from creases._program import Step
-from creases._typing import Floats, Ints
+from creases._typing import Floats
 from creases.certify._exact import step_matrices
 from creases.network import Network
 
@@ -73,60 +71,6 @@ def pad_stages(stages: list[Stage]) -> Chain | None:
         m, n = stage.W.shape
         W[k, :m, :n], b[k, :m], leak[k, :m] = stage.W, stage.b, stage.leak
     return Chain(tuple(stages), np.array(widths), W, b, leak)
-
-
-def merge_mirrors(stages: Sequence[Stage]) -> list[Stage]:
-    """Return stages of the same function without ``relu(-z)`` where there is ``relu(z)``: it is ``relu(z) - z``.
-
-    Lattices of linear functions are made of such pairs, ``max(a, b) = (a + b) / 2 + |a - b| / 2``. Bounded each for
-    itself they lose that ``relu(z) - relu(-z)`` is z. Weights must be so short that no product is rounded.
-    """
-    merged = list(stages)
-    for k in range(len(merged) - 1):
-        stage, after = merged[k], merged[k + 1]
-        if (stage.leak != 0).any():
-            continue
-        kept, mirrors = _mirror_pairs(stage)
-        W: Any = csr_array(stage.W)
-        V: Any = csr_array(after.W)
-        out, short = V[:, mirrors], W[kept]
-        if not len(kept) or not all(map(_is_short, (V.data, short.data, stage.b[kept]))):
-            continue
-        target = np.arange(len(stage.b))
-        target[mirrors] = kept
-        V = V @ csr_array((np.ones(len(target)), (np.arange(len(target)), target)), (len(target),) * 2)  # adds columns
-        V.eliminate_zeros()
-        bent = np.unique(V.indices)
-        n = W.shape[1]
-        rows = csr_array(vstack([W[bent], eye_array(n)]))
-        b, leak = np.append(stage.b[bent], np.zeros(n)), np.append(np.zeros(len(bent)), np.ones(n))
-        merged[k] = Stage(rows, b, leak)
-        more = csr_array(hstack([V[:, bent], -(out @ short)]))
-        merged[k + 1] = Stage(more, after.b - out @ stage.b[kept], after.leak)
-    return merged
-
-
-def _mirror_pairs(stage: Stage) -> tuple[Ints, Ints]:
-    """Return units, and for each the one that what enters it is the negative of."""
-    W = csr_array(stage.W)
-    W.sort_indices()
-    waiting: dict[tuple[bytes, bytes], int] = {}
-    kept, mirrors = [], []
-    for i, constant in enumerate(stage.b.tolist()):
-        part = slice(W.indptr[i], W.indptr[i + 1])
-        columns, weights = W.indices[part].tobytes(), np.append(W.data[part], constant) + 0.0
-        other = waiting.pop((columns, weights.tobytes()), None)
-        if other is None:
-            waiting[columns, (0.0 - weights).tobytes()] = i
-        else:
-            kept.append(other)
-            mirrors.append(i)
-    return np.array(kept, np.int64), np.array(mirrors, np.int64)
-
-
-def _is_short(values: Floats) -> bool:
-    """Whether sums of up to a million products of two such numbers are exact."""
-    return bool((np.abs(values) <= 2.0**6).all() and (values * 2.0**10 == np.round(values * 2.0**10)).all())
 
 
 #: Operations whose matrices have weights of the network, 0 and 1 as their entries.
@@ -207,7 +151,11 @@ def _read_parts(net: Network) -> list[_Part] | None:
 
 def _thin(W: Floats) -> Any:
     """Return a matrix, sparse if it is large."""
-    return W if W.size <= DENSE_ENTRIES else csr_array(W)
+    if W.size <= DENSE_ENTRIES:
+        return W
+    from scipy.sparse import csr_array
+
+    return csr_array(W)
 
 
 def _offset(step: Step) -> Floats:
@@ -235,4 +183,6 @@ def _join(blocks: list[Any], axis: int) -> Any:
         return blocks[0]
     if all(isinstance(block, np.ndarray) for block in blocks):
         return np.concatenate(blocks, axis=axis)
+    from scipy.sparse import csr_array, hstack, vstack
+
     return csr_array(vstack(blocks) if axis == 0 else hstack(blocks))

@@ -17,15 +17,12 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from creases._typing import Bools, Floats, Ints
-from creases.certify._boxes.chain import Stage, merge_mirrors
+from creases.certify._boxes.chain import Stage
 from creases.certify._boxes.search import Answer, CaseLike, TreeLog, is_inside
 from creases.certify.propagation._intervals import UNDERFLOW, UNIT, gamma
-
-#: The most inputs.
-MAX_INPUTS = 3
 
 #: Numbers of a batch of boxes, and its most boxes.
 BATCH_SIZE, MAX_BATCH = 2**21, 256
@@ -236,6 +233,60 @@ class _Search:
         if any(is_inside(self.stages, case, x) for case in self.cases):
             return np.asarray(x)
         return None
+
+
+def merge_mirrors(stages: Sequence[Stage]) -> list[Stage]:
+    """Return stages of the same function without ``relu(-z)`` where there is ``relu(z)``: it is ``relu(z) - z``.
+
+    Lattices of linear functions are made of such pairs, ``max(a, b) = (a + b) / 2 + |a - b| / 2``. Bounded each for
+    itself they lose that ``relu(z) - relu(-z)`` is z. Weights must be so short that no product is rounded.
+    """
+    merged = list(stages)
+    for k in range(len(merged) - 1):
+        stage, after = merged[k], merged[k + 1]
+        if (stage.leak != 0).any():
+            continue
+        kept, mirrors = _mirror_pairs(stage)
+        W: Any = csr_array(stage.W)
+        V: Any = csr_array(after.W)
+        out, short = V[:, mirrors], W[kept]
+        if not len(kept) or not all(map(_is_short, (V.data, short.data, stage.b[kept]))):
+            continue
+        target = np.arange(len(stage.b))
+        target[mirrors] = kept
+        V = V @ csr_array((np.ones(len(target)), (np.arange(len(target)), target)), (len(target),) * 2)  # adds columns
+        V.eliminate_zeros()
+        bent = np.unique(V.indices)
+        n = W.shape[1]
+        rows = csr_array(vstack([W[bent], eye_array(n)]))
+        b, leak = np.append(stage.b[bent], np.zeros(n)), np.append(np.zeros(len(bent)), np.ones(n))
+        merged[k] = Stage(rows, b, leak)
+        more = csr_array(hstack([V[:, bent], -(out @ short)]))
+        merged[k + 1] = Stage(more, after.b - out @ stage.b[kept], after.leak)
+    return merged
+
+
+def _mirror_pairs(stage: Stage) -> tuple[Ints, Ints]:
+    """Return units, and for each the one that what enters it is the negative of."""
+    W = csr_array(stage.W)
+    W.sort_indices()
+    waiting: dict[tuple[bytes, bytes], int] = {}
+    kept, mirrors = [], []
+    for i, constant in enumerate(stage.b.tolist()):
+        part = slice(W.indptr[i], W.indptr[i + 1])
+        columns, weights = W.indices[part].tobytes(), np.append(W.data[part], constant) + 0.0
+        other = waiting.pop((columns, weights.tobytes()), None)
+        if other is None:
+            waiting[columns, (0.0 - weights).tobytes()] = i
+        else:
+            kept.append(other)
+            mirrors.append(i)
+    return np.array(kept, np.int64), np.array(mirrors, np.int64)
+
+
+def _is_short(values: Floats) -> bool:
+    """Whether sums of up to a million products of two such numbers are exact."""
+    return bool((np.abs(values) <= 2.0**6).all() and (values * 2.0**10 == np.round(values * 2.0**10)).all())
 
 
 def _box_functions(boxes: Floats) -> _Affine:

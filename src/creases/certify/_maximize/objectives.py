@@ -20,7 +20,6 @@ from creases.certify._maximize.side_search import SideSearch
 from creases.certify._maximize.tree_search import TreeSearch
 from creases.certify.propagation._linear import LinearBounds, gradient_bounds
 from creases.network import Network
-from creases.regions.geometry import region_polytope
 
 #: The most regions that a point climbs through by linear programs, and the most numbers in all their rows.
 MAX_CLIMB, CLIMB_SIZE = 30, 2**20
@@ -197,6 +196,8 @@ def climb_region(
     net: Network, domain: Domain, x: Floats, rows: Floats, offsets: Floats, until: float = np.inf
 ) -> Floats:
     """Return the point of the region of ``x``, within the polytope, where the smallest row is largest."""
+    from creases.regions.geometry import region_polytope
+
     region = region_polytope(net, net.sides(x))
     Q, p = np.vstack([region.Q, domain.A]), np.append(region.p, domain.b)
     middle, radius = domain.middle, np.ptp(domain.box, axis=1) / 2

@@ -11,6 +11,7 @@ import numpy as np
 
 from creases._typing import Bools, Floats
 from creases.certify._exact import exact_outputs
+from creases.certify._maximize.dense import round_up
 from creases.certify._nearest.projection import project
 from creases.certify._nearest.question import Goal, Question, dual_length
 from creases.certify._nearest.rounding import Rounding
@@ -270,12 +271,7 @@ def distance_above(question: Question, point: Floats) -> float:
     if question.norm == "l2":
         square = sum((v * v for v in change), Fraction(0))
         return _root_above(square)
-    return _float_above(sum(change, Fraction(0)) if question.norm == "l1" else max(change))
-
-
-def _float_above(value: Fraction) -> float:
-    nearest = float(value)
-    return nearest if Fraction(nearest) >= value else float(np.nextafter(nearest, np.inf))
+    return round_up(sum(change, Fraction(0)) if question.norm == "l1" else max(change))
 
 
 def _root_above(square: Fraction) -> float:
@@ -284,4 +280,4 @@ def _root_above(square: Fraction) -> float:
     shift += shift % 2
     scaled, rest = divmod(square.numerator << shift, square.denominator)
     root = isqrt(scaled)
-    return _float_above(Fraction(root if root * root == scaled and not rest else root + 1, 2 ** (shift // 2)))
+    return round_up(Fraction(root if root * root == scaled and not rest else root + 1, 2 ** (shift // 2)))

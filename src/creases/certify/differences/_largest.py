@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from creases._program import forward
-from creases._typing import Bools, Floats
+from creases._typing import Floats
 from creases._validation import check_box, check_number
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.objectives import LeastRow
@@ -25,9 +25,6 @@ from creases.certify.proofs._format import ClaimProof, DifferenceEntry, Differen
 from creases.certify.propagation._linear import LinearBounds
 from creases.errors import InputError
 from creases.network import Network, NetworkLike
-
-#: Bounds that agree to this, relative to the larger, are equal.
-EQUAL = 1e-9
 
 #: Random points at which differences are computed, the most numbers that may take, and how many of the best are climbed
 #: from for each output.
@@ -52,11 +49,6 @@ class LargestDifference:
     upper: Floats  #: (m,) proved: no input of the box has more
     proof: Proof | None = None  #: of what branch and bound showed, for ``creases check``; None without it
     proof_note: str = "bounds of the whole box record no tree; give a budget"  #: why there is no proof; "" with one
-
-    @property
-    def exact(self) -> Bools:
-        """Whether both bounds are equal, for each output."""
-        return np.asarray(self.upper - self.lower <= EQUAL * self.upper)
 
 
 def difference_bounds(a: NetworkLike, b: NetworkLike, box: Any) -> tuple[Floats, Floats]:

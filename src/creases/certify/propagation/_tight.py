@@ -13,7 +13,6 @@ from itertools import pairwise
 
 import numpy as np
 import torch
-from scipy.optimize import linprog
 from torch import Tensor
 
 from creases._typing import Floats
@@ -172,6 +171,8 @@ class _Program:
 
     def maximum(self, c: Floats) -> float:
         """Return an upper bound of ``c h`` over the last layer's values: that of the dual solution."""
+        from scipy.optimize import linprog
+
         cost = np.zeros(len(self.low))
         cost[self.last] = c
         by_box = float(np.maximum(cost * self.low, cost * self.high).sum())

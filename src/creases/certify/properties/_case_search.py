@@ -13,7 +13,6 @@ import torch
 
 from creases._program import Step
 from creases._typing import Floats, Progress
-from creases.certify._boxes import few_inputs
 from creases.certify._boxes.chain import pad_stages, read_stages
 from creases.certify._boxes.search import Answer, case_trees, compile_search, search_part
 from creases.certify._boxes.search import search_cases as search_boxes
@@ -28,8 +27,8 @@ from creases.certify.proofs._format import ClaimProof, Leaf, Split
 from creases.certify.properties._property import Case, Verdict
 from creases.network import Network
 
-#: The most inputs of dense networks whose boxes are split; with more, units are.
-MAX_INPUTS = 12
+#: The most inputs of dense networks whose boxes are split; with more, units are. With few, bounds go forwards.
+MAX_INPUTS, FEW_INPUTS = 12, 3
 
 #: The most units of networks for which sides of units are split after boxes, and the share of the time for boxes.
 MAX_UNITS, BOX_TIME = 64, 0.3
@@ -119,8 +118,11 @@ def open_boxes(net: Network, report: Progress) -> BoxSearch | None:
     if stages is None:
         return None
     units = sum(int((stage.leak != 1).sum()) for stage in stages)
-    if net.n_in <= few_inputs.MAX_INPUTS and units > MAX_UNITS and few_inputs.is_supported(stages):
-        return BoxSearch(partial(few_inputs.search_cases, stages), partial(few_inputs.search_part, stages))
+    if net.n_in <= FEW_INPUTS and units > MAX_UNITS:
+        from creases.certify._boxes import few_inputs
+
+        if few_inputs.is_supported(stages):
+            return BoxSearch(partial(few_inputs.search_cases, stages), partial(few_inputs.search_part, stages))
     chain = pad_stages(stages)
     if chain is None:
         return None
@@ -132,7 +134,7 @@ def open_boxes(net: Network, report: Progress) -> BoxSearch | None:
 
 def _has_one_layer(net: Network, cases: Sequence[Case]) -> bool:
     """Whether sides of units are split at once: a network of one bend with more than a few inputs."""
-    return len(net.bends) == 1 and net.n_in > few_inputs.MAX_INPUTS and not any(len(case.b) for case in cases)
+    return len(net.bends) == 1 and net.n_in > FEW_INPUTS and not any(len(case.b) for case in cases)
 
 
 def has_few_units(net: Network) -> bool:
