@@ -302,23 +302,10 @@ def run(options: argparse.Namespace) -> None:
     results = read_results(options.out)
     results["runs"].append(describe_run())
     done = results["results"]
-    order = [
-        "curves",
-        "linear",
-        "boosting",
-        "lightgbm",
-        "forest",
-        "catboost",
-        "tuned mlp",
-        "ensemble",
-        "aplr",
-        "igann",
-        "ebm",
-    ]
     jobs = [(t, f, m) for t in options.tables for m in options.models for f in options.folds]
     jobs = [job for job in jobs if "score" not in done.get(key(*job), {})]
     sizes = {table: (options.folder / f"{table}.npz").stat().st_size for table in options.tables}
-    jobs.sort(key=lambda job: (order.index(job[2]), job[0] in FURTHER, -sizes[job[0]]))
+    jobs.sort(key=lambda job: (job[1], options.models.index(job[2]), sizes[job[0]]))  # whole folds, what is small first
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.jobs, mp_context=context) as pool:
         futures = {pool.submit(attempt, options.folder, *job): job for job in jobs}
