@@ -213,12 +213,12 @@ def fit_native(model: str, problem: Any, rows: Any) -> tuple[Any, Any]:
     return make(cat_features=names, **options).fit(frame.iloc[rows], y), frame
 
 
-def accuracy(problem: Any, rows: Any, outputs: Any) -> float:
-    """Return the accuracy, or R^2, of a network's outputs for rows."""
-    y = problem.y[rows]
+def score_curves(model: Any, problem: Any, rows: Any) -> float:
+    """Return the accuracy of a model's network for rows, or the R^2 of what the model predicts."""
+    X, y = problem.X[rows], problem.y[rows]
     if problem.classes is None:
-        return float(1 - np.mean((outputs[:, 0] - y) ** 2) / np.var(y))
-    return float(np.mean(outputs.argmax(axis=1) == y))
+        return float(1 - np.mean((model.predict(X)[:, 0] - y) ** 2) / np.var(y))
+    return float(np.mean(np.asarray(model.network(X)).argmax(axis=1) == y))
 
 
 def measure(folder: Path, table: str, fold: int, model: str) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def measure(folder: Path, table: str, fold: int, model: str) -> dict[str, Any]:
             start = time.process_time()
             fitted = fit_curves(problem, rows=train, ensemble=8 if model == "ensemble" else 1)
             seconds = time.process_time() - start
-            score = accuracy(problem, test, np.asarray(fitted.network(problem.X[test])))
+            score = score_curves(fitted, problem, test)
             steps = [[step.stage, step.loss, step.gain, step.error, step.is_kept] for step in fitted.steps]
             extra = {"bends": fitted.n_bends, "steps": steps}
         elif model in NATIVE:
@@ -302,23 +302,10 @@ def run(options: argparse.Namespace) -> None:
     results = read_results(options.out)
     results["runs"].append(describe_run())
     done = results["results"]
-    order = [
-        "curves",
-        "linear",
-        "boosting",
-        "lightgbm",
-        "forest",
-        "catboost",
-        "tuned mlp",
-        "ensemble",
-        "aplr",
-        "igann",
-        "ebm",
-    ]
     jobs = [(t, f, m) for t in options.tables for m in options.models for f in options.folds]
     jobs = [job for job in jobs if "score" not in done.get(key(*job), {})]
     sizes = {table: (options.folder / f"{table}.npz").stat().st_size for table in options.tables}
-    jobs.sort(key=lambda job: (order.index(job[2]), job[0] in FURTHER, -sizes[job[0]]))
+    jobs.sort(key=lambda job: (job[1], options.models.index(job[2]), sizes[job[0]]))  # whole folds, what is small first
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.jobs, mp_context=context) as pool:
         futures = {pool.submit(attempt, options.folder, *job): job for job in jobs}

@@ -147,7 +147,7 @@ def test_several_targets_have_a_score_each() -> None:
     X = rng.normal(size=(200, 3))
     y = np.column_stack([X[:, 0] + np.abs(X[:, 1]), 100 * X[:, 2]]) + 0.1 * rng.normal(size=(200, 2))
     inputs = Inputs.from_table(X, ("a", "b", "c"), None, n_scores=2)
-    model, _ = fit_stages(merge_duplicates(X, y, np.ones(200)), inputs, n_classes=0)
+    model, _, _ = fit_stages(merge_duplicates(X, y, np.ones(200)), inputs, n_classes=0)
     assert (1 - ((model.scores(X) - y) ** 2).mean(axis=0) / y.var(axis=0) > 0.95).all()
     check_one_function(model, X)
 
@@ -207,7 +207,7 @@ def test_held_out_scores_are_of_fits_that_have_not_seen_the_rows() -> None:
     y = (X[:, :1] > 0).astype(float)
     rows = merge_duplicates(X, y, np.ones(60))
     inputs = Inputs.from_table(X, tuple(f"x{j}" for j in range(20)), None)
-    model, held = fit_stages(rows, inputs, n_classes=2)
+    model, held, _ = fit_stages(rows, inputs, n_classes=2)
     assert sorted(held.rows) == list(range(60))
     assert held.weight.sum() == 60
     margins = np.where(rows.y[held.rows, 0] == 1, held.scores[:, 0], -held.scores[:, 0])
@@ -227,6 +227,6 @@ def test_a_threshold_is_chosen_by_held_out_rows() -> None:
     model = creases.fit_table(problem, threshold="f1")
     data = TableSplit.from_problem(problem, config)
     inputs = Inputs.from_table(X, problem.features, None)
-    _, held = fit_stages(data.rows, inputs, n_classes=2, among=data.parts[0])
+    _, held, _ = fit_stages(data.rows, inputs, n_classes=2, among=data.parts[0])
     assert model.schema.threshold == best_threshold(held.scores[:, 0], data, held.rows, held.weight, "f1")
     assert model.schema.threshold < 0.5

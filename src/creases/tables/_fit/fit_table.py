@@ -270,6 +270,8 @@ def _fit(
 ) -> TableModel:
     from threadpoolctl import threadpool_limits
 
+    from creases.tables._words.column_text import describe_trades
+
     if config.threshold != 0.5 and (classes is None or len(classes) != 2):
         raise InputError("threshold", "be 0.5 unless there are two classes", repr(config.threshold))
     used = np.sort(np.concatenate(data.parts[:2]))
@@ -285,7 +287,9 @@ def _fit(
         raise InputError("family", "be 'normal' for several targets", repr(config.family))
     options |= {"family": family_with_exposure(config.family) if data.has_exposure else config.family}
     with threadpool_limits(1):  # products of matrices are rounded in another way by more threads
-        function, held = fit_stages(data.rows, inputs, **options, stream=None if stream is None else stream.rows)
+        function, held, trades = fit_stages(
+            data.rows, inputs, **options, stream=None if stream is None else stream.rows
+        )
     if data.source is not None and data.source.rows is not None:
         function = _number_reasons(function, data.source.rows)
     center, spread = data.moments if stream is None else (stream.center, stream.spread)
@@ -315,6 +319,8 @@ def _fit(
     )
     if len(targets) > 1:
         return model
+    if trades:
+        facts |= {"notes": [*facts.get("notes", ()), *describe_trades(model.terms(), trades)]}
     return replace(model, _facts=facts | {"held": hold_rows(model, held.scores, held.rows, held.weight)})
 
 

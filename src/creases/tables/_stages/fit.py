@@ -32,6 +32,7 @@ from creases.tables._stages.penalized import (
 from creases.tables._stages.rows import Rows
 from creases.tables._stages.simplify import eliminate, select_functions
 from creases.tables._stages.stages import SMALL, choose, describe_steps, fit_candidates, fit_columns, linear_steps
+from creases.tables._stages.trades import Trade, find_trades
 from creases.tables._stages.units import UnitBasis
 
 if TYPE_CHECKING:
@@ -199,14 +200,14 @@ def fit_stages(
     seed: int = 0,
     ensemble: int = 1,
     stream: StreamedRows | None = None,
-) -> tuple[CurveModel, HeldOut]:
+) -> tuple[CurveModel, HeldOut, list[Trade]]:
     """Fit lines, then curves, planes and units where they pay, to rows of a table.
 
     Each stage is fitted on folds and judged by its losses on held-out rows. It must beat the one before by a standard
     error of the paired differences. Of a small table the fits of the chosen one on the folds are averaged. Bends that
     do not matter are left out; the others keep the predictions, or of a larger table are fitted to all rows. Stages,
     knots and penalties of a table of more than ``LARGE`` rows are chosen on so many: more do not change the choice.
-    Returned with the model are the held-out scores of the stage that is kept.
+    Returned with the model are the held-out scores of the stage that is kept, and columns that can trade their effects.
 
     Parameters
     ----------
@@ -273,7 +274,8 @@ def fit_stages(
     scores = [center + scale * fit(out.X) for fit, out in zip(kept.fits, tested, strict=True)]
     weights = [out[place] for out, place in zip(held, places, strict=True)]
     held_out = HeldOut(sample[np.concatenate(places)], np.concatenate(weights), np.concatenate(scores))
-    return replace(model, steps=describe_steps(judged, kept, model, tested)), held_out
+    trades = find_trades(dense, data, inputs, scale)
+    return replace(model, steps=describe_steps(judged, kept, model, tested)), held_out, trades
 
 
 #: Standard deviation of targets, in means, below which a logarithm is as good as straight; rows that a choice needs.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import floor, log10
@@ -9,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from creases._text import format_value
+from creases._text import format_value, plural
 from creases._typing import Floats
 from creases.tables._reading.kinds import ColumnKind
+from creases.tables._stages.trades import Effect, Trade
 from creases.tables._words.axes import Axis, date_text, feature_axis, number_axis
 from creases.tables._words.curves import NEAR, choose_places, curve_text
-from creases.tables._words.terms import ColumnTerm, InputRanges, Terms, date_options, days_input
+from creases.tables._words.terms import ColumnTerm, InputRanges, Terms, date_options, days_input, part_name
 
 #: Values of a category that are named, those with the largest and those with the least effect.
 HIGHEST, LOWEST = 4, 3
@@ -235,6 +237,44 @@ def number_text(terms: Terms, term: ColumnTerm, value: float) -> str:
     unit = f" {term.features[0].unit}" if term.features[0].unit else ""
     is_year = "," not in axis.place(2000.0) and knots[0] >= 1000
     return format_value(value, 12 if value == round(value, 3) else 5, commas=not is_year) + unit
+
+
+# Columns that can trade their effects.
+
+#: Pairs of them that are named.
+NAMED = 3
+
+
+def describe_trades(terms: Terms, trades: Sequence[Trade]) -> list[str]:
+    """Return which columns can trade their effects, with the range of each, in words."""
+    texts = []
+    for trade in trades[:NAMED]:
+        first, second = (_effect_text(terms, effect) for effect in trade.effects)
+        class_ = f" on {terms.outputs[trade.score]}" if len(terms.outputs) > 1 else ""
+        texts.append(
+            f"{first[0]} and {second[0]} can trade their effects{class_} at nearly the same loss, so read them "
+            f"together: {first[1]}; {second[1]}"
+        )
+    if more := len(trades) - NAMED:
+        texts += [f"so can {plural(more, 'more pair')} of columns"] if more > 0 else []
+    return texts
+
+
+def _effect_text(terms: Terms, effect: Effect) -> tuple[str, str]:
+    """Return the name of a column, and what it could add: ``from 2 to 12 'years' may bring -10 % to +40 %``."""
+    features = [terms.encoding.features[j] for j in effect.inputs]
+    term = next(each for each in terms.columns if effect.inputs[0] in each.inputs)
+    name = part_name(features[0], terms)
+    if features[0].kind == "category":
+        ends = [term.level_name(feature) for feature in features]
+    elif features[0].kind == "number":
+        ends = [number_text(terms, term, float(f"{value:.3g}")) for value in effect.values]
+    elif features[0].kind == "yes/no":
+        ends = [term.column.kind.words[k] if term.column.kind.words else str(k) for k in (0, 1)]
+    else:
+        ends = [format_value(value, 4) for value in effect.values]
+    low, high = (terms.amount_text(terms.scale * value) for value in (effect.low, effect.high))
+    return f"'{name}'", f"from {ends[0]} to {ends[1]} '{name}' may bring {low} to {high}{terms.unit}"
 
 
 # The cells that a row could have instead of its own, with what each change counts.
