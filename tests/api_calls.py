@@ -75,9 +75,6 @@ def region_calls() -> dict[str, Callable[[], Call]]:
             creases.space,
             {"net": net(), "box": BOX, "method": "auto", "n_jobs": 1, "max_regions": 9, "max_seconds": 9.0},
         ),
-        "iter_space": lambda: Call(
-            lambda **options: list(regions.iter_space(**options)), {"net": net(), "box": BOX, "max_regions": 9}
-        ),
         "tropical": lambda: Call(creases.tropical, {"net": net(2, 3, 1), "prune": True, "max_terms": 100}),
         "decision_polytopes": lambda: Call(regions.decision_polytopes, {"net": net(), "box": BOX, "inside": 1}),
         "Cell.contains": lambda: Call(creases.cell(net(), X[0]).contains, {"points": X}),

@@ -222,11 +222,11 @@ def use_line(partition: Any) -> None:
 
 def use_plane(partition: Any) -> None:
     partition.boundary(), partition.areas(), partition.centers(), partition.same_piece(), partition.sides()
-    partition.locate(partition.centers()), partition.to_networkx()
+    partition.locate(partition.centers())
 
 
 def use_space(partition: Any) -> None:
-    partition.pieces(), partition.locate(partition.inner), partition.to_networkx()
+    partition.pieces(), partition.locate(partition.inner)
     if len(partition.vertices):
         partition.boundary()
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from importlib import import_module
+from inspect import isclass, isfunction
 from pathlib import Path
 
 import pytest
@@ -27,25 +28,21 @@ def loaded_by(code):
     return set(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize("name", ["read", "cell", "line", "plane", "plane_through", "space", "Network"])
-def test_the_names_of_the_public_surface_are_exported(name):
-    assert name in creases.__all__
-    assert getattr(creases, name) is not None
-
-
 def test_every_exported_name_exists_and_is_documented():
     assert len(set(creases.__all__)) == len(creases.__all__)
     for name in creases.__all__:
         assert getattr(creases, name).__doc__, name
 
 
-@pytest.mark.parametrize("room", ["network", "regions"])
+@pytest.mark.parametrize(
+    "room", ["boolean", "compare", "explain", "growth", "lab", "network", "problems", "prune", "regions", "splines"]
+)
 def test_every_name_of_a_room_exists_and_is_documented(room):
     module = import_module(f"creases.{room}")
     assert module.__doc__
-    assert sorted(set(module.__all__)) == sorted(module.__all__)
-    for name in module.__all__:
-        assert getattr(module, name).__doc__, name
+    assert len(set(module.__all__)) == len(module.__all__)
+    for value in (getattr(module, name) for name in module.__all__):
+        assert value.__doc__ or not (isclass(value) or isfunction(value)), value
 
 
 def test_importing_creases_loads_no_compiler_and_no_plotting():
@@ -147,7 +144,7 @@ def test_every_package_that_is_imported_is_declared():
     ]
     known = {re.split(r"[\[<>=!~ ]", word)[0].lower().replace("_", "-") for word in wanted}
     names = {"sklearn": "scikit-learn", "mpl_toolkits": "matplotlib", "imageio_ffmpeg": "imageio-ffmpeg"}
-    names |= {"PIL": "matplotlib", "llvmlite": "numba", "networkx": "torch", "triton": "torch", "h11": "uvicorn"}
+    names |= {"PIL": "matplotlib", "llvmlite": "numba", "triton": "torch", "h11": "uvicorn"}
     found = set()
     for path in (ROOT / "src" / "creases").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

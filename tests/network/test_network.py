@@ -169,15 +169,3 @@ def test_on_a_crease_the_piece_is_that_of_side_zero(outputs: int) -> None:
     at_zero = net.piece(np.zeros(4))  # every unit is on its crease
     assert not net.sides(np.zeros(4)).any()
     assert np.array_equal(at_zero.J, np.zeros((outputs, 4)))
-
-
-@pytest.mark.parametrize("pool", [nn.MaxPool2d(2), nn.MaxPool2d(3, 2, 1), nn.AdaptiveMaxPool2d(3)], ids=str)
-def test_pieces_through_max_pooling_are_autograds(pool: nn.Module) -> None:
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Conv2d(1, 3, 3), pool, nn.ReLU(), nn.Flatten(), nn.LazyLinear(2)).double()
-    x = torch.randn(5, 1, 8, 8, dtype=torch.float64)
-    model(x)
-    expected = torch.func.vmap(torch.func.jacrev(lambda one: model(one[None])[0]))(x).flatten(2)
-    J, y = creases.read(model, (1, 8, 8)).piece(x)
-    assert (J - expected).abs().max() < 1e-12
-    assert (torch.einsum("bmd,bd->bm", J, x.flatten(1)) + y - model(x)).abs().max() < 1e-12

@@ -7,20 +7,6 @@ from creases.errors import InputError
 from creases.problems._toy import EQUAL_AREA_RADII, circle_annulus, xor, xor_circles
 
 
-def test_same_seed_gives_the_same_points():
-    first, second = circle_annulus(50, seed=3), circle_annulus(50, seed=3)
-    np.testing.assert_array_equal(first.X, second.X)
-    np.testing.assert_array_equal(first.y, second.y)
-    assert not np.array_equal(first.X, circle_annulus(50, seed=4).X)
-
-
-def test_a_generator_is_drawn_from_and_moves_on():
-    rng = np.random.default_rng(0)
-    first, second = circle_annulus(20, seed=rng).X, circle_annulus(20, seed=rng).X
-    np.testing.assert_array_equal(first, circle_annulus(20, seed=0).X)
-    assert not np.array_equal(first, second)
-
-
 @pytest.mark.parametrize("radii", [EQUAL_AREA_RADII, (0.5, 0.5 * sqrt(2), 1.0)])
 def test_classes_are_balanced_and_lie_in_disc_and_ring(radii):
     X, y = circle_annulus(1000, seed=0, radii=radii)
@@ -70,8 +56,3 @@ def test_xor_tells_whether_the_signs_differ():
     X, y = xor(n=5000, standardize=False)
     np.testing.assert_array_equal(y, np.sign(X[:, 0]) != np.sign(X[:, 1]))
     assert y.mean() == pytest.approx(0.5, abs=0.03)
-
-
-def test_standardized_circle_and_annulus_have_unit_spread():
-    X, _ = circle_annulus(1000, seed=0, standardize=True)
-    np.testing.assert_allclose(X.std(axis=0), 1, atol=1e-12)

@@ -17,7 +17,6 @@ from creases.errors import InputError
 from creases.network._network import Network
 from creases.network._read import read
 from creases.network._reading.arrays import from_arrays
-from creases.regions._exact import exact_plane
 from creases.regions._exact import program as exact_program
 from creases.regions._plane.plane import PlanePartition, plane
 from reference import exact_regions, load_case, load_counts
@@ -34,7 +33,7 @@ def shallow(rows: list[list[float]]) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def partition(layers: list[tuple[np.ndarray, np.ndarray]], leak: float = 0.0) -> PlanePartition:
-    return exact_plane(from_arrays(layers, leak=leak), SQUARE, np.zeros(2), np.eye(2))
+    return plane(from_arrays(layers, leak=leak), SQUARE, exact=True)
 
 
 def linear(value: int, weight: np.ndarray, bias: np.ndarray) -> Step:
@@ -94,7 +93,7 @@ def test_an_exact_partition_conforms_and_has_the_patterns_and_vertices_of_exact_
 def test_slices_are_cut_exactly_too(case: Case, seed: int) -> None:
     rng = np.random.default_rng(seed)
     origin, basis = rng.standard_normal(3), rng.standard_normal((3, 2))
-    found = exact_plane(case.net, SQUARE, origin, basis)
+    found = plane(case.net, SQUARE, origin, basis, exact=True)
     truth = exact_regions(case.layers, SQUARE.tolist(), leak=case.leak, origin=origin, basis=basis)
     assert sorted(map(tuple, found.sides())) == sorted(map(tuple, truth.sides))
     assert len(found.vertices) == truth.n_vertices
@@ -117,7 +116,7 @@ def test_single_precision_weights_are_taken_as_they_are() -> None:
     layers = load_case("m2_16x2")
     net = from_arrays(layers).to(torch.float32)
     single = [(W.astype(np.float32).astype(float), b.astype(np.float32).astype(float)) for W, b in layers]
-    assert exact_plane(net, SQUARE, np.zeros(2), np.eye(2)).count == exact_regions(single, SQUARE.tolist()).count
+    assert plane(net, SQUARE, exact=True).count == exact_regions(single, SQUARE.tolist()).count
 
 
 # -- what floats cannot see -------------------------------------------------------------------------------------------
@@ -208,7 +207,7 @@ def test_a_choice_of_two_has_the_regions_of_the_relu_it_is() -> None:
     steps = [linear(0, both[:, :2].copy(), both[:, 2].copy()), Step("reshape", (1,), (6, 2), {"shape": [6, 2]})]
     choice = Network([*steps, Step("choice", (2,), (6,))], (2,))
     relu = shallow([list(row) for row in a - b])
-    found = exact_plane(choice, SQUARE, np.zeros(2), np.eye(2))
+    found = plane(choice, SQUARE, exact=True)
     assert sorted(map(tuple, 1 - found.sides())) == sorted(map(tuple, partition(relu).sides()))
 
 
@@ -219,7 +218,7 @@ def test_equal_candidates_are_one_and_the_first_is_chosen() -> None:
         Step("reshape", (1,), (1, 3), {"shape": [1, 3]}),
         Step("choice", (2,), (1,)),
     ]
-    found = exact_plane(Network(steps, (2,)), SQUARE, np.zeros(2), np.eye(2))
+    found = plane(Network(steps, (2,)), SQUARE, exact=True)
     assert sorted(found.sides().ravel()) == [0, 2]
 
 
@@ -318,7 +317,7 @@ def test_weights_that_are_not_finite_are_named() -> None:
     with pytest.raises(
         InputError, match=r"net must have finite weights .* NaN or infinity in step 'linear0' \(linear\)"
     ):
-        exact_plane(net, SQUARE, np.zeros(2), np.eye(2))
+        plane(net, SQUARE, exact=True)
 
 
 def test_progress_counts_regions_within_a_bend_and_can_end_the_work() -> None:

@@ -46,7 +46,7 @@ def measure_corollary_1(scale: Scale) -> Numbers:
 def _jointly(own: Case, V: Tensor, rounds: int = 200) -> float:
     """Return dW and one unit in turn, each best for the other: what is left of V_goal."""
     n, W = own.goal.shape[1], own.sums.features / own.sums.count
-    white = whitening_matrix(W, 1e-10)
+    white = whitening_matrix(W)
     for _ in range(rounds):
         dW = torch.linalg.lstsq(own.after.T, (own.goal - V).T, driver="gelsd").solution.T
         rest = own.goal - dW @ own.after
@@ -73,7 +73,7 @@ def measure_corollary_2(scale: Scale) -> Numbers:
         units = optimal_units(part.sums)
         rest, n, total = left(part), part.goal.shape[1], len(units.values)
         S = part.sums.features / part.sums.count
-        white = whitening_matrix(S, 1e-10)
+        white = whitening_matrix(S)
         for m in range(1, total):
             after = rest - change(part, units, m)
             lam = torch.linalg.svdvals(white.T @ (part.before @ after.T / n))[: total - m]
@@ -91,7 +91,7 @@ def measure_cholesky(scale: Scale) -> Numbers:
         U, sigma, _ = np.linalg.svd(S)
         R = np.linalg.qr(np.sqrt(sigma)[:, None] * U.T)[1]
         off = max(off, float(np.abs(R.T @ R - S).max() / np.abs(S).max()))
-        W = whitening_matrix(torch.from_numpy(S), 1e-10)
+        W = whitening_matrix(torch.from_numpy(S))
         ranks.append(int(W.shape[1]))
         off = max(off, float((W.T @ torch.from_numpy(S) @ W - torch.eye(5, dtype=torch.float64)).abs().max()))
     return {"cases": CASES[scale], "off": off, "ranks": sorted(set(ranks))}

@@ -90,7 +90,7 @@ def start_engine(
 def open_engine(
     engine: str, function: Callable[..., Any], n_tasks: int, n_jobs: int | None, address: str | None
 ) -> Iterator[Engine]:
-    """Start an engine as :func:`start_engine` does, or use this process for what is one after another; stop it at last.
+    """Start an engine as :func:`start_engine` does, or run tasks in this process; stop it at the end.
 
     Whatever ends the block, such as Ctrl-C or the error of a task, all processes are stopped.
     """

@@ -53,8 +53,8 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def format_largest(values: NDArray[np.float64], max_outputs: int = 3) -> str:
-    """Format the largest of values (m,) by output: ``4.2 (output 3), 1.1 (output 0), less for the others``."""
-    order = np.argsort(-values, kind="stable")[:max_outputs]
+def format_largest(values: NDArray[np.float64]) -> str:
+    """Format the three largest of values (m,) by output: ``4.2 (output 3), 1.1 (output 0), less for the others``."""
+    order = np.argsort(-values, kind="stable")[:3]
     listed = ", ".join(f"{values[j]:.4g} (output {j})" for j in order)
-    return listed + (", less for the others" if len(values) > max_outputs else "")
+    return listed + (", less for the others" if len(values) > 3 else "")

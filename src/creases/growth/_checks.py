@@ -148,7 +148,7 @@ def check_checkpoint(saved: Mapping[str, Any], history: Any) -> None:
 
 
 def check_groups(before: Sequence[Mapping[str, Any]], loaded: Sequence[Mapping[str, Any]]) -> None:
-    """Raise ValueError where loaded groups of an optimizer lack options of its own ones, or have no numbers there."""
+    """Raise ValueError where the loaded groups of an optimizer lack one of its options, or have no number for one."""
     for own, group in zip(before, loaded, strict=True):
         for name, value in own.items():
             expect(name in group, f"the optimizer's group has no {name!r}")

@@ -119,9 +119,9 @@ class GrowthConfig:
         and the accuracy of classes has not risen since by 1.5 standard errors, return to the network at the end of
         growth and train it on all samples, those held out included, for as long as the lowest loss took. Otherwise
         train on, with all samples from there, and return the last network; if no more than 15 epochs follow growth, all
-        samples are trained on at once. Samples that you pass for validation are never trained on, those of a table that
-        are held out only by retraining: otherwise the network is the one with the lowest loss, or the last one if it
-        classifies them as well.
+        samples are trained on at once. Samples that you pass for validation are never trained on. Held-out rows of a
+        table are trained on only by retraining; without it, the network is the one with the lowest loss, or the last
+        one if it classifies these rows as well.
         ``"last"``: return the last network.
     loop
         ``"explained"``: one fold at a time, each with its reason: the network starts as the linear model and is

@@ -86,13 +86,13 @@ class FeatureNames:
         """Return a distance in the space of the scaled inputs."""
         return f"{format_number(distance)}" + ("" if self.scaling is None else " standard deviations")
 
-    def main_features(self, normal: Sequence[float], max_features: int = 3) -> str:
-        """Return the features with the largest entries of a direction (d,); "" without names or for few features."""
-        if self.features is None or len(normal) <= max_features or len(normal) != len(self.features):
+    def main_features(self, normal: Sequence[float]) -> str:
+        """Return the three features with the largest entries of a direction (d,); "" for few features or no names."""
+        if self.features is None or len(normal) <= 3 or len(normal) != len(self.features):
             return ""
         order = np.argsort(-np.abs(np.asarray(normal, np.float64)), kind="stable")
         columns = dict.fromkeys(self.features[k].split("=")[0] for k in order)
-        return ", ".join(list(columns)[:max_features])
+        return ", ".join(list(columns)[:3])
 
     def difference(self, e: Sequence[float]) -> str:
         """Return a difference of outputs (m,) in the target's units."""

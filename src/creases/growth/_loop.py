@@ -70,7 +70,7 @@ def grow(
 
     A perceptron of one hidden layer, on data that fit one batch, grows one unit at a time (``loop="explained"``): it
     starts as the linear model, whatever its weights are; each unit folds it at a typical misprediction, is trained with
-    all others to convergence, and stays if held-out samples confirm it; ``history.explain()`` tells the reason of each.
+    all others to convergence, and stays if held-out samples confirm it; ``history.explain()`` says why each is there.
 
     Other models and larger data grow by size (``loop="sized"``). Such a run has two phases and one budget. In the first
     phase, at most a share of the budget, the network grows in stages that widen its layers by four or two, with units
@@ -92,9 +92,9 @@ def grow(
     loss
         ``"classification"``, ``"regression"``, or a function of outputs and targets.
     validation
-        Validation samples; a number is the fraction of the data (in memory) to hold out for validation, ``"auto"`` is
-        0.15 of 200 samples or more, None is none. With ``keep="last"`` that fraction is trained on too once growth has
-        ended.
+        Validation samples, or the fraction of the data (in memory) to hold out for validation. ``"auto"`` holds out
+        0.15 of 200 samples or more; None holds out nothing. With ``keep="last"`` these samples are trained on too once
+        growth has ended.
     checkpoint
         File to save the run to after growth steps and every 30 seconds. If it exists, the run resumes from it (pass the
         model that the run began with).

@@ -61,7 +61,7 @@ def curve(
     seed
         A seed, or a generator.
     noise
-        Standard deviation of what is added to y.
+        Standard deviation of the noise added to y.
     spaced
         Points at equal distances, both ends included, instead of uniformly at random.
     standardize

@@ -167,7 +167,7 @@ def _sample(
 def moons(*, n: int = 400, seed: Seed = 0, noise: float = 0.1, standardize: bool = True) -> Problem:
     """Make two interleaving half circles, (cos t, sin t) and (1 - cos t, 1/2 - sin t), t ~ U(0, pi).
 
-    ``noise`` is the standard deviation of what is added to both coordinates, before scaling.
+    ``noise`` is the standard deviation of the noise added to both coordinates, before scaling.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def spirals(
 ) -> Problem:
     """Make spirals around one centre: arm k at angle 2 pi (turns r + k / arms), radius r = sqrt(u), u ~ U(0, 1).
 
-    ``noise`` is the standard deviation of what is added to both coordinates, before scaling; the arms are
+    ``noise`` is the standard deviation of the noise added to both coordinates, before scaling; the arms are
     1 / (arms turns) apart.
 
     Examples

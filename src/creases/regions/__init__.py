@@ -37,11 +37,10 @@ if TYPE_CHECKING:
     from creases.regions._line.line import line
     from creases.regions._line.lines import lines
     from creases.regions._line.partition import LinePartition
-    from creases.regions._plane.plane import PlanePartition, plane, plane_through
+    from creases.regions._plane.plane import PlanePartition, compile_kernels, plane, plane_through
     from creases.regions._plane.tiles import PlaneTiles, plane_tiles
-    from creases.regions._plane.warm_up import compile_kernels
     from creases.regions._space.partition import SpacePartition
-    from creases.regions._space.space import iter_space, space
+    from creases.regions._space.space import space
     from creases.regions._tropical import tropical
 
 __all__ = [
@@ -58,7 +57,6 @@ __all__ = [
     "compile_kernels",
     "decision_polytopes",
     "estimate_regions",
-    "iter_space",
     "line",
     "lines",
     "plane",
@@ -71,34 +69,16 @@ __all__ = [
 _HOMES = {
     "_boundary": ("Boundary",),
     "_bounds": ("bounds",),
-    "_cell": (
-        "Cell",
-        "cell",
-        "Explanation",
-    ),
-    "_decision": (
-        "DecisionPolytope",
-        "decision_polytopes",
-    ),
+    "_cell": ("Cell", "cell", "Explanation"),
+    "_decision": ("DecisionPolytope", "decision_polytopes"),
     "_estimate": ("estimate_regions",),
     "_line.line": ("line",),
     "_line.lines": ("lines",),
     "_line.partition": ("LinePartition",),
-    "_plane.plane": (
-        "PlanePartition",
-        "plane",
-        "plane_through",
-    ),
-    "_plane.tiles": (
-        "PlaneTiles",
-        "plane_tiles",
-    ),
-    "_plane.warm_up": ("compile_kernels",),
+    "_plane.plane": ("PlanePartition", "compile_kernels", "plane", "plane_through"),
+    "_plane.tiles": ("PlaneTiles", "plane_tiles"),
     "_space.partition": ("SpacePartition",),
-    "_space.space": (
-        "iter_space",
-        "space",
-    ),
+    "_space.space": ("space",),
     "_tropical": ("tropical",),
 }
 __getattr__ = open_on_use(__name__, _HOMES)

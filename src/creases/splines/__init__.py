@@ -37,8 +37,7 @@ from creases.splines._deep import deep_breakpoints
 from creases.splines._dynamics.history import Breakpoints, Frame, History, breakpoints
 from creases.splines._dynamics.tracker import Tracker
 from creases.splines._fit import SplineFit, fit
-from creases.splines._free_knots.optimal_fit import OptimalFit, optimal_fit
-from creases.splines._free_knots.warm_up import compile_kernels
+from creases.splines._free_knots.optimal_fit import OptimalFit, compile_kernels, optimal_fit
 from creases.splines._initialise import Method, initialise
 from creases.splines._multivariate import Hyperplanes, to_hyperplanes
 from creases.splines._relocation import Relocation, relocate

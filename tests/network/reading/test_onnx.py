@@ -340,20 +340,6 @@ def test_onnx_and_the_torch_original_give_the_same_network() -> None:
         torch.testing.assert_close(expected, actual, rtol=1e-6, atol=1e-8)  # alpha and epsilon are float32 in the file
 
 
-def test_onnx_and_the_torch_original_give_identical_partitions() -> None:
-    module = seeded(TwoBranches())
-    module.bn.eps = 2.0**-17  # a file keeps it in float32
-    original, from_file = module.double(), by_hand(module, alpha=0.125, epsilon=2.0**-17)
-    original.leak = 0.125
-    a, b, c = points((2, 8, 8), 3)
-    from_module = creases.plane_through(creases.read(original, (2, 8, 8)), a, b, c, margin=0.0)
-    from_onnx = creases.plane_through(creases.read(from_file), a, b, c, margin=0.0)
-    assert from_module.count > 500
-    for name in ("patterns", "corners", "starts", "edges", "edge_units", "edge_regions"):
-        np.testing.assert_array_equal(getattr(from_module, name), getattr(from_onnx, name))
-    np.testing.assert_allclose(from_module.vertices, from_onnx.vertices, atol=1e-9)
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # the exporter's own
 def test_files_that_torch_exports_load(tmp_path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -11,7 +9,6 @@ from torch import Tensor, nn
 
 import creases
 from creases.errors import InputError
-from creases.network.surgery import inserted_layers, remove_layer
 from surgery_models import built, inputs, mlp, snapshot
 
 BENDS = [
@@ -157,52 +154,6 @@ def test_a_lone_bend_has_no_name_to_go_by():
         creases.deepen(nn.ReLU(), "", input_shape=(3,))
 
 
-def state_of(model, optimizer) -> dict:
-    return {name: dict(optimizer.state[p]) for name, p in model.named_parameters() if p in optimizer.state}
-
-
-@pytest.mark.parametrize("bend", [nn.ReLU, nn.Hardtanh, lambda: nn.LeakyReLU(0.3), nn.PReLU])
-def test_removing_the_new_layer_restores_modules_tensors_and_optimizer(bend):
-    model, x = mlp(bend).double(), 5 * inputs((3,))
-    optimizer = torch.optim.AdamW(model.named_parameters())
-    model(x).square().sum().backward()
-    optimizer.step()
-    modules, tensors = dict(model.named_modules()), snapshot(model)
-    state, held = state_of(model, optimizer), [dict(group) for group in optimizer.state_dict()["param_groups"]]
-    name = creases.deepen(model, "0", optimizer=optimizer).place_name
-    with torch.no_grad():
-        model.get_submodule(name).weight += 1  # also after training
-    remove_layer(model, name, optimizer=optimizer)
-    assert dict(model.named_modules()) == modules
-    assert all(torch.equal(value, tensors[key]) for key, value in model.state_dict().items())
-    assert state_of(model, optimizer) == state
-    assert optimizer.state_dict()["param_groups"] == held
-    assert len(optimizer.state) == len(state)
-
-
-@pytest.mark.parametrize(("name", "place"), [("conv", "0"), ("norm_pool", "4"), ("residual", "blocks.0.last")])
-def test_a_convolution_is_removed_again(name, place):
-    model, shape = built(name)
-    x = inputs(shape)
-    before = model(x)
-    done = remove_layer(model, creases.deepen(model, place, X=x).place_name, X=x)
-    assert (done.action, done.new_width) == ("remove layer", 0)
-    assert torch.equal(model(x), before)
-    assert inserted_layers(model) == []
-
-
-def test_inserted_layers_are_listed_in_their_order_with_their_kernels():
-    model, shape = built("conv")
-    x = inputs(shape)
-    creases.deepen(model, "2", kernel=5, X=x)
-    creases.deepen(model, "0", kernel=1, X=x)
-    creases.deepen(model, "2", kernel=3, X=x)
-    assert inserted_layers(model) == [("3", 5), ("1", 1), ("3.0", 3)]
-    remove_layer(model, "3.0.1")
-    creases.deepen(model, "3.1", X=x)
-    assert [layer.path for layer in inserted_layers(copy.deepcopy(model))] == ["3", "1", "3.2"]
-
-
 def test_weights_and_biases_join_the_groups_of_the_layer_before():
     model = mlp()
     weights, biases = [p for p in model.parameters() if p.ndim > 1], [p for p in model.parameters() if p.ndim == 1]
@@ -210,16 +161,3 @@ def test_weights_and_biases_join_the_groups_of_the_layer_before():
     creases.deepen(model, "0", optimizer=optimizer)
     assert optimizer.param_groups[0]["params"][-1] is model[1][1].weight
     assert optimizer.param_groups[1]["params"][-1] is model[1][1].bias
-
-
-def test_only_the_last_square_inserted_layer_is_removed():
-    model = mlp()
-    with pytest.raises(InputError, match="one of the layers that deepen inserted"):
-        remove_layer(model, "0")
-    creases.deepen(model, "0")
-    creases.deepen(model, "1.1")
-    with pytest.raises(InputError, match=r"remove '1\.2\.1' first"):
-        remove_layer(model, "1.1")
-    creases.widen(model, "1.2.1", torch.zeros(1, model[1][1].out_features))
-    with pytest.raises(InputError, match="as many outputs as inputs"):
-        remove_layer(model, "1.2.1")

@@ -75,12 +75,6 @@ def test_breakpoints_by_curvature_have_its_density() -> None:
     assert stats.kstest(expected, "uniform").statistic < 0.02
 
 
-def test_more_breakpoints_where_the_target_bends() -> None:
-    model = small(1000)
-    splines.initialise(model, X, "curvature", y=np.tanh(10 * X))
-    assert (np.abs(breakpoints(model)) < 0.5).mean() > 0.6
-
-
 def test_spiky_multiplies_the_outgoing_weights() -> None:
     model = small()
     form = splines.to_spline(splines.from_module(model))
@@ -247,8 +241,3 @@ def test_breakpoints_do_not_depend_on_weights_drawn_by_the_same_seed() -> None:
     beta = -net.b / net.w
     assert abs(np.corrcoef(beta, np.abs(net.w))[0, 1]) < 0.06
     assert abs((beta < 0).mean() - 0.5) < 0.03
-
-
-def test_the_density_is_the_curvature_to_the_power_two_fifths() -> None:
-    x, q = np.linspace(0, 1, 150), np.array([0.1, 0.25, 0.5, 0.75, 0.9])
-    assert curvature_quantiles(x, x**3, q) == pytest.approx(q ** (5 / 7), abs=0.01)

@@ -109,7 +109,7 @@ class Rows:
 
     @cached_property
     def logits(self) -> Floats | None:
-        """Return the offset (m, n) of the logits of classes; that of values is taken off their targets."""
+        """Return the offset (m, n) of the logits of classes; None in regression, where targets are reduced instead."""
         if self.offset is None or self.task == "regression":
             return None
         return np.ascontiguousarray(self.offset.T)

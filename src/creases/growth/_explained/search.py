@@ -63,11 +63,11 @@ class Judges:
         return cls(rows, [fitted], [held], joins)
 
     @classmethod
-    def folds(cls, rows: Rows, seed: int, count: int = FOLDS) -> Judges:
+    def folds(cls, rows: Rows, seed: int) -> Judges:
         """Return the judges of several folds."""
         n = len(rows)
         order = np.random.default_rng(seed).permutation(n)
-        held = [np.sort(order[k::count]) for k in range(count)]
+        held = [np.sort(order[k::FOLDS]) for k in range(FOLDS)]
         every = np.arange(n)
         return cls(rows, [every, *(np.setdiff1d(every, part) for part in held)], [every[:0], *held])
 
@@ -111,7 +111,7 @@ class Judges:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A network that was trained, with those of the folds, and how well it predicts."""
+    """A trained network, the networks of the folds, and how well they predict."""
 
     nets: tuple[Perceptron, ...]
     loss: float  #: mean loss of the rows fitted

@@ -156,8 +156,8 @@ def grow_units(
     weight
         (n,) weights of the rows, 1 by default.
     held, folds
-        Numbers of the rows that judge, or of those of each fold in turn; by default a fifth of the rows, or four folds
-        where that would be fewer than 40. With both, ``held`` judges, and the units are trained without each fold once
+        Row numbers of the held-out rows, or of each fold in turn; by default a fifth of the rows, or four folds where
+        that would be fewer than 40. With both, ``held`` judges, and the units are trained without each fold once
         they are grown.
     max_units
         Maximum number of units.

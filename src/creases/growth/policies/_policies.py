@@ -45,7 +45,7 @@ class At:
 
 
 def resolve_where(where: str | Where) -> Where:
-    """Return the policy of a name: "all", or that of a place."""
+    """Return the policy that a name stands for: "all", or a place."""
     if callable(where) and not isinstance(where, type):
         return where
     if not isinstance(where, str):
@@ -65,7 +65,7 @@ def grows_every_place(state: State) -> bool:
 
 
 def resolve_when(when: str | int | When) -> When:
-    """Return the policy for the time of growth; a number is that of epochs between growth steps."""
+    """Return the policy for the time of growth; a number counts the epochs between growth steps."""
     if callable(when) and not isinstance(when, type):
         return when
     if not isinstance(when, int) or isinstance(when, bool):

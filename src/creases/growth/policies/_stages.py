@@ -279,7 +279,7 @@ class Stages:
         return GAIN_PER_COST * math.log2(ratio) + GAIN_PER_SIZE * math.log2(_ratio(state.parameters, parameters))
 
     def expected_gain(self, stages: Sequence[dict[str, Any]], widths: Mapping[str, int], factor: float) -> float:
-        """Return what a change of these widths by a factor should gain, by an earlier stage; 0 where none tells.
+        """Return what a change of these widths by a factor should gain, judged by an earlier stage; 0 without one.
 
         A network's loss is taken to fall in inverse proportion to its width. Below 1, a factor loses, by the same law.
         """

@@ -11,7 +11,6 @@ from creases.network.surgery._channel_group import (
     union_channels,
 )
 from creases.network.surgery._channel_groups import channel_groups
-from creases.network.surgery._deepen import InsertedLayer, inserted_layers, remove_layer
 from creases.network.surgery._edits import copy_sharing_parameters, unwrap_module, without_side_effects
 from creases.network.surgery._function_names import BEND_FUNCTIONS, PASSING_FUNCTIONS
 from creases.network.surgery._optimizer import check_optimizer, reset_optimizer_state
@@ -37,7 +36,6 @@ __all__ = [
     "ChannelGroup",
     "ChannelGroups",
     "FixedChannels",
-    "InsertedLayer",
     "Link",
     "UnitTensors",
     "apply_and_measure",
@@ -50,11 +48,9 @@ __all__ = [
     "find_place",
     "get_layer",
     "input_tensors",
-    "inserted_layers",
     "masked_channels",
     "output_tensors",
     "remove_channels",
-    "remove_layer",
     "reset_optimizer_state",
     "saved_multiply_adds",
     "saved_parameters",

@@ -1,21 +1,19 @@
-"""Inserting a layer after a nonlinearity, initialized as the identity; removing it again."""
+"""Inserting a layer after a nonlinearity, initialized as the identity."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from creases._text import plural
 from creases.errors import InputError
 from creases.network.surgery import _optimizer as optimizers
 from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters, same_outputs
 from creases.network.surgery._edits import unwrap_module
 from creases.network.surgery._function_names import BEND_FUNCTIONS
-from creases.network.surgery._place import AFFINE_LAYERS, Place
+from creases.network.surgery._place import Place
 from creases.network.surgery._places import Survey
 from creases.network.surgery._tracking import Use
 
@@ -23,21 +21,6 @@ from creases.network.surgery._tracking import Use
 _IDEMPOTENT = (nn.ReLU, nn.ReLU6, nn.Hardtanh)
 _LEAKY = (nn.LeakyReLU, nn.PReLU)
 _SUPPORTED = "ReLU, ReLU6, Hardtanh, LeakyReLU or PReLU"
-
-#: Attribute of a Sequential that :func:`deepen` made: a number, larger than those of the others the model had then.
-_NUMBER = "_creases_insertion"
-
-
-class InsertedLayer(NamedTuple):
-    """A layer that :func:`deepen` inserted."""
-
-    path: str  #: of the nonlinearity after which it was inserted, now of the Sequential that holds both
-    kernel: int  #: as in :func:`deepen`; 1 where the layer is linear
-
-    @property
-    def name(self) -> str:
-        """Return the name of the layer, and of its place."""
-        return f"{self.path}.1"
 
 
 def deepen(
@@ -89,7 +72,6 @@ def deepen(
     _try_parts(survey, path, parts)
     wrapper = nn.Sequential(bend, *(part.train(bend.training) for part in parts))
     wrapper.training = bend.training
-    setattr(wrapper, _NUMBER, 1 + max((_number(module) for module in model.modules()), default=0))
     beside = next((model.get_submodule(owner) for owner in sorted(use.owners)), None)
     before = count_parameters(model)
     new = {f"{path}.{name}": p for name, p in wrapper.named_parameters() if not name.startswith("0.")}
@@ -114,95 +96,6 @@ def deepen(
         bound=0.0,
         place=None,
     )
-
-
-def inserted_layers(model: nn.Module) -> list[InsertedLayer]:
-    """Return the layers that :func:`deepen` inserted and that are still there, in the order of insertion.
-
-    Examples
-    --------
-    >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
-    >>> _ = deepen(model, "0")
-    >>> inserted_layers(model)
-    [InsertedLayer(path='1', kernel=1)]
-    """
-    wrappers = {path: module for path, module in model.named_modules() if _number(module)}
-    return [
-        InsertedLayer(path, _kernel(wrappers[path])) for path in sorted(wrappers, key=lambda p: _number(wrappers[p]))
-    ]
-
-
-def remove_layer(
-    model: nn.Module, name: str, *, optimizer: Optimizer | None = None, X: Tensor | None = None
-) -> Certificate:
-    """Remove a layer that :func:`deepen` inserted: the nonlinearity before it returns to its place.
-
-    The optimizer forgets the layer's parameters. The network is that before :func:`deepen`, bit for bit, if no other
-    layer has changed since.
-
-    Parameters
-    ----------
-    name
-        Name of the layer, as in the certificate of :func:`deepen`. It must have as many outputs as inputs, and no other
-        layer may have been inserted after it.
-    optimizer, X
-        As in :func:`widen`.
-
-    Examples
-    --------
-    >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
-    >>> remove_layer(model, deepen(model, "0").place_name).new_width
-    0
-    >>> len(list(model.modules()))
-    4
-    """
-    model = unwrap_module(model)
-    optimizers.check_optimizer(optimizer, model)
-    layers = {layer.name: layer for layer in inserted_layers(model)}
-    if name not in layers:
-        names = ", ".join(map(repr, layers)) or "of which there are none"
-        raise InputError("name", f"be one of the layers that deepen inserted, {names}", repr(name))
-    wrapper = model.get_submodule(layers[name].path)
-    assert isinstance(wrapper, nn.Sequential)
-    bend, *parts = wrapper
-    later = [other for other in layers if other.startswith(f"{layers[name].path}.") and other != name]
-    if later:
-        raise InputError("name", "be a layer after which none was inserted", repr(name), f"remove {later[-1]!r} first")
-    affine = [part for part in parts if isinstance(part, AFFINE_LAYERS)]  # two after a leaky nonlinearity
-    inputs, outputs = affine[0].weight.shape[1], len(affine[-1].weight)
-    if inputs != outputs:
-        got = f"{name!r} with {plural(inputs, 'input')} and {plural(outputs, 'output')}"
-        raise InputError("name", "be a layer with as many outputs as inputs", got, "widen or remove units first")
-    before = count_parameters(model)
-
-    def edit() -> None:
-        _replace(model, wrapper, bend)
-        if optimizer is not None:
-            optimizers.drop_parameters(optimizer, [parameter for part in parts for parameter in part.parameters()])
-
-    change = apply_and_measure(model, X, edit)
-    return Certificate(
-        action="remove layer",
-        place_name=name,
-        old_width=len(affine[0].weight),
-        new_width=0,
-        parameters_before=before,
-        parameters_after=count_parameters(model),
-        change=change,
-        bound=None,
-        place=None,
-    )
-
-
-def _number(module: nn.Module) -> int:
-    """Return the number of a Sequential that :func:`deepen` made, from 1; 0 of any other module."""
-    return int(vars(module).get(_NUMBER, 0))
-
-
-def _kernel(wrapper: nn.Module) -> int:
-    """Return the size of an inserted convolution's kernel; 1 for a linear layer."""
-    assert isinstance(wrapper, nn.Sequential)
-    return int(getattr(wrapper[1], "kernel_size", (1,))[0])
 
 
 def _module_path(survey: Survey, place: Place | str) -> str:

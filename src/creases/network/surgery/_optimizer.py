@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,17 +71,6 @@ def add_parameter(optimizer: Optimizer, peer: Tensor | None, name: str, new: nn.
     group["params"].append(new)
     if "param_names" in group:
         group["param_names"].append(name)
-
-
-def drop_parameters(optimizer: Optimizer, parameters: Iterable[nn.Parameter]) -> None:
-    """Drop parameters and their state."""
-    for parameter in parameters:
-        optimizer.state.pop(parameter, None)
-        for group in optimizer.param_groups:
-            for position in [k for k, member in enumerate(group["params"]) if member is parameter]:
-                del group["params"][position]
-                if "param_names" in group:
-                    del group["param_names"][position]
 
 
 def reset_optimizer_state(optimizer: Optimizer, parameter: Tensor) -> None:

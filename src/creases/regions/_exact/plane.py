@@ -23,9 +23,7 @@ from creases._typing import Floats, Progress
 from creases.network import Network
 from creases.regions._exact.mesh import ExactMesh, Triple, remove_twos
 from creases.regions._exact.program import ExactProgram, RegionRows
-from creases.regions._limits import no_progress
 from creases.regions._plane.mesh import Mesh
-from creases.regions._plane.plane import PlanePartition
 
 # The tests of a bend: affine functions whose signs decide the sides of its units.
 
@@ -139,9 +137,9 @@ STEP = 32
 
 
 def exact_plane(
-    net: Network, box: Floats, origin: Floats, basis: Floats, progress: Progress = no_progress
-) -> PlanePartition:
-    """Return all regions of a network on the slice ``x = origin + basis t`` for t in a box, exactly.
+    net: Network, box: Floats, origin: Floats, basis: Floats, progress: Progress
+) -> tuple[Mesh, NDArray[np.uint8]]:
+    """Return the regions of a network on the slice ``x = origin + basis t`` for t in a box, and their patterns.
 
     Parameters
     ----------
@@ -153,11 +151,6 @@ def exact_plane(
         (n_in,) and (n_in, 2).
     progress
         Called with the number of regions so far.
-
-    Returns
-    -------
-    PlanePartition
-        Its vertices are rounded once; its ``values`` are the network's outputs there.
 
     Raises
     ------
@@ -171,9 +164,7 @@ def exact_plane(
         levels.append(_pass_bend(mesh, rows, SignTests(program, bend), levels, progress))
         progress("finding regions", len(levels[-1].loops), None)
     sides = [np.concatenate([np.zeros(0, np.int16), *_ancestors(levels, r)[1]]) for r in range(len(levels[-1].loops))]
-    return PlanePartition.from_mesh(
-        net, box, origin, basis, _as_mesh(mesh, levels[-1].loops), pack_sides(net, np.array(sides))
-    )
+    return _as_mesh(mesh, levels[-1].loops), pack_sides(net, np.array(sides))
 
 
 def _pass_bend(mesh: ExactMesh, rows: RegionRows, tests: SignTests, levels: list[_Level], progress: Progress) -> _Level:

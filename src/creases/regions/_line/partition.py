@@ -135,18 +135,6 @@ class LinePartition(Archived, OneLine):
             return self.breakpoints, self.values, -J[0, :, 0], J[-1, :, 0]
         return np.zeros(1), y, -J[0, :, 0], J[0, :, 0]
 
-    def to_networkx(self) -> Any:
-        """Return a path graph: regions are nodes (``start``, ``end``), breakpoints edges (``t``, ``units``)."""
-        import networkx
-
-        ends = self.ends.tolist()
-        graph = networkx.Graph()
-        graph.add_nodes_from((i, {"start": ends[i], "end": ends[i + 1]}) for i in range(self.count))
-        graph.add_edges_from(
-            (i, i + 1, {"t": t, "units": self.units(i).tolist()}) for i, t in enumerate(self.breakpoints.tolist())
-        )
-        return graph
-
     def plot(self, ax: Any = None) -> Any:
         """Plot the network along the line with its breakpoints; see :func:`creases.show.plot_line`."""
         return plot(self, ax=ax)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from creases._typing import Floats
 from creases.regions._plane.mesh import Mesh
-from creases.regions._plane.split import Units, split_regions
+from creases.regions._plane.split import RegionLoops, Units, split_regions
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 
@@ -30,15 +30,9 @@ class Signs:
 
 
 @dataclass
-class Complex:
-    """Vertices, a tree of edges, regions as loops of (vertex, edge), and the signs each bend left on the regions."""
+class Complex(RegionLoops):
+    """Regions with the signs that each bend left on them."""
 
-    vertices: Floats  #: (V, 2) slice coordinates
-    ends: NDArray[np.int32]  #: (E, 2)
-    label: NDArray[np.int32]  #: (E,) -1 for a side of the box, else the crease's label
-    kid: NDArray[np.int32]  #: (E,) first of an edge's two halves, -1 if uncut
-    corners: NDArray[np.int32]  #: (C, 2)
-    starts: NDArray[np.int32]  #: (R + 1,)
     memory: int | None = None  #: bytes that the values at the vertices may take; no bound unless given
     signs: list[Signs] = field(default_factory=list)  #: one for each pass of a bend's units so far
     report: Callable[[int], None] = lambda count: None  #: called with the number of regions while they are split
@@ -49,11 +43,6 @@ class Complex:
         uncut = np.full(len(mesh.ends), -1, np.int32)
         corners = np.stack([mesh.corners, mesh.corner_edges], axis=1)
         return cls(mesh.vertices, mesh.ends, mesh.label, uncut, corners, mesh.starts, memory)
-
-    @property
-    def count(self) -> int:
-        """Number of regions."""
-        return len(self.starts) - 1
 
     @property
     def nbytes(self) -> int:

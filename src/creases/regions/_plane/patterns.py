@@ -40,8 +40,6 @@ def _set_changing_bits(
     net: Network, signs: Sequence[Signs], bends: Sequence[tuple[int, int]], regions: NDArray[np.int64]
 ) -> NDArray[np.uint8]:
     """Return patterns (R, n_bytes) of some regions: the bits of units that keep their side once, then the others."""
-    from creases.regions._plane import patterns as pattern_kernel
-
     widths = bit_widths(net)
     starts = np.cumsum(widths) - widths
     kept = np.zeros(net.n_units, np.int16)
@@ -54,9 +52,9 @@ def _set_changing_bits(
     for units, each in zip(changing, signs_on(signs, regions), strict=True):
         candidates = bends[each.bend][1]
         if candidates:
-            pattern_kernel.set_sides(patterns, column_sides(each, len(units), candidates), starts[units])
+            set_sides(patterns, column_sides(each, len(units), candidates), starts[units])
         else:
-            pattern_kernel.set_positive(patterns, each.positive, starts[units])
+            set_positive(patterns, each.positive, starts[units])
     return patterns
 
 

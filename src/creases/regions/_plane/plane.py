@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -19,7 +20,7 @@ from creases._text import plural
 from creases._typing import Floats, Progress
 from creases._validation import check_arguments, check_box, check_index, check_points
 from creases.errors import InputError
-from creases.network import Network, NetworkLike, Piece, PointsLike, as_network
+from creases.network import Network, NetworkLike, Piece, PointsLike, as_network, read
 from creases.regions._archive import Archived
 from creases.regions._boundary import (
     Boundary,
@@ -43,7 +44,6 @@ from creases.regions._plane.tensors import Loops
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 if TYPE_CHECKING:
-    import networkx
     from matplotlib.axes import Axes
 
 
@@ -320,21 +320,6 @@ class PlanePartition(Archived):
         equal[inner] = np.abs(flat[left] - flat[right]).max(axis=1, initial=0.0) <= tolerance * scale
         return components(self.mesh, equal)
 
-    def to_networkx(self) -> networkx.Graph[int]:
-        """Return a graph with regions as nodes (area, center) and shared edges as edges (unit, length)."""
-        import networkx
-
-        graph: networkx.Graph[int] = networkx.Graph()
-        for region, (area, center) in enumerate(zip(self.areas().tolist(), self.centers().tolist(), strict=True)):
-            graph.add_node(region, area=area, center=tuple(center))
-        a, b = (self.vertices[self.edges[:, i]] for i in (0, 1))
-        lengths = np.linalg.norm(b - a, axis=1)
-        rows = zip(self.edge_regions.tolist(), self.edge_units.tolist(), lengths.tolist(), strict=True)
-        for (left, right), unit, length in rows:
-            if left >= 0 and right >= 0:
-                graph.add_edge(left, right, unit=unit, length=length)
-        return graph
-
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Plot the partition: see :func:`creases.show.plot_plane`."""
         axes: Axes = plot(self, ax=ax, **options)
@@ -390,7 +375,8 @@ def plane(
     if exact:
         from creases.regions._exact import exact_plane
 
-        return exact_plane(net, bounds, start, directions, progress or no_progress)
+        exact_mesh = exact_plane(net, bounds, start, directions, progress or no_progress)
+        return PlanePartition.from_mesh(net, bounds, start, directions, *exact_mesh)
     start_mesh = box_mesh(bounds)
     if net.device.type == "cpu" and not _is_wide(net):
         small = subdivide_perceptron(net, start_mesh, start, directions, memory)
@@ -523,3 +509,21 @@ def _first_unit(net: Network, bits: NDArray[np.uint8]) -> NDArray[np.int64]:
     lowest = np.unpackbits(bits[np.arange(len(bits)), byte][:, None], axis=1, bitorder="little").argmax(axis=1)
     units: NDArray[np.int64] = unit_of_bit(net)[8 * byte + lowest]
     return units
+
+
+def compile_kernels(announce: Callable[[], None]) -> None:
+    """Load the kernels of the plane, or compile them, which takes seconds once per machine.
+
+    Parameters
+    ----------
+    announce
+        Called before kernels are compiled; not where numba's cache holds them, nor without numba.
+    """
+    if importlib.util.find_spec("numba") is None:
+        return
+    from creases._compiled import is_cached
+    from creases.regions._plane import kernel
+
+    if not is_cached(kernel):
+        announce()
+    plane(read([([[1.0, 1.0]], [0.0]), ([[1.0]], [-0.5])])).boundary()  # numba compiles on first use

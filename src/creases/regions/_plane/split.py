@@ -13,19 +13,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from creases._compiled import jit
 from creases._typing import Floats, Words
+from creases.regions._plane import kernel
 from creases.regions._plane.kernel import cut_edge, expand, lowest_bit
 from creases.regions._threads import map_in_threads, thread_count
-
-if TYPE_CHECKING:
-    from creases.regions._plane.complex import Complex
-
 
 Int32 = NDArray[np.int32]
 
@@ -50,6 +47,23 @@ class Units(NamedTuple):
     pairs: NDArray[np.int64]
     labels: Int32
     max_rows: int | None  #: limit on the number of vertices
+
+
+@dataclass
+class RegionLoops:
+    """Vertices, a tree of edges, and regions as loops of (vertex, edge)."""
+
+    vertices: Floats  #: (V, 2) slice coordinates
+    ends: Int32  #: (E, 2)
+    label: Int32  #: (E,) -1 for a side of the box, else the crease's label
+    kid: Int32  #: (E,) first of an edge's two halves, -1 if uncut
+    corners: Int32  #: (C, 2)
+    starts: Int32  #: (R + 1,)
+
+    @property
+    def count(self) -> int:
+        """Number of regions."""
+        return len(self.starts) - 1
 
 
 @dataclass
@@ -92,7 +106,7 @@ class _Regions(NamedTuple):
 
 
 def split_regions(
-    part: Complex, Z: Floats, units: Units, report: Callable[[int], None]
+    part: RegionLoops, Z: Floats, units: Units, report: Callable[[int], None]
 ) -> tuple[Floats, tuple[Int32, Words, Words]]:
     """Split the regions of a complex, in place, and return the values at all vertices, and parents and signs.
 
@@ -124,10 +138,8 @@ def split_regions(
     return work.Z[:nv], (regions.parent, regions.positive, regions.negative)
 
 
-def _start(part: Complex, Z: Floats, units: Units, threads: int) -> _Work:
+def _start(part: RegionLoops, Z: Floats, units: Units, threads: int) -> _Work:
     """Return copies of the arrays with spare capacity, and the signs of all values."""
-    from creases.regions._plane import kernel
-
     nv, ne, room, words = len(part.vertices), len(part.kid), len(Z), -(-Z.shape[1] // 64)
     pos, neg = np.empty((room, words), np.uint64), np.empty((room, words), np.uint64)
     pack = partial(_run_range, kernel.pack_signs, Z, units.tolerance, pos, neg)
@@ -148,19 +160,17 @@ def _bounds(count: int, parts: int) -> list[int]:
 
 def _cut_edges(work: _Work, units: Units, threads: int) -> None:
     """Cut all edges by the units that change sign along them."""
-    from creases.regions._plane import split as edge_kernel
-
     nv, ne = work.n_vertices, work.n_edges
     counts = np.empty(ne, np.int32)
     ranges = list(pairwise(_bounds(ne, threads)))
-    count = partial(_run_range, edge_kernel.count_crossings, work.ends, work.kid, work.pos, work.neg, counts)
+    count = partial(_run_range, count_crossings, work.ends, work.kid, work.pos, work.neg, counts)
     list(map_in_threads(count, ranges, threads))
     total = -1
     while total != (total := int(counts.sum())):  # again where fewer vertices are needed than expected
         work.make_room(nv + total, ne + 2 * total, units.max_rows)
         places = np.cumsum(counts, dtype=np.int32) - counts
         arrays = (work.X, work.Z, work.pos, work.neg, units.tolerance, work.ends, work.label, work.kid)
-        cut = partial(_run_range, edge_kernel.cut_edges, counts, places, nv, ne, *arrays)
+        cut = partial(_run_range, cut_edges, counts, places, nv, ne, *arrays)
         list(map_in_threads(cut, ranges, threads))
     work.n_vertices, work.n_edges = nv + total, ne + 2 * total
 
@@ -169,8 +179,6 @@ def _split_in_sequence(
     work: _Work, corners: Int32, starts: Int32, units: Units, report: Callable[[int], None]
 ) -> tuple[_Regions, int]:
     """Split regions one after another; return them and the lowest vertex whose sign was taken back."""
-    from creases.regions._plane import kernel
-
     room, words, count = len(work.X), work.pos.shape[1], len(starts) - 1
     size = 2 * count + room
     out: list[NDArray[Any]] = [np.empty((2 * len(corners) + 4 * room, 2), np.int32), np.empty(size + 1, np.int32)]
@@ -207,7 +215,7 @@ class _Range(NamedTuple):
 
 
 def _split_in_threads(
-    work: _Work, part: Complex, units: Units, threads: int, report: Callable[[int], None]
+    work: _Work, part: RegionLoops, units: Units, threads: int, report: Callable[[int], None]
 ) -> _Regions | None:
     """Split ranges of regions in threads and join them; None where regions matter to each other."""
     bounds = _bounds(part.count, RANGES * threads)
@@ -237,10 +245,8 @@ def _split_in_threads(
 
 def _split_range(work: _Work, corners: Int32, starts: Int32, units: Units, bounds: tuple[int, int]) -> _Range:
     """Split the regions of a range on copies."""
-    from creases.regions._plane import split as edge_kernel
-
     ne = work.n_edges
-    vertices, edges, ends, label, corners, starts = edge_kernel.gather_regions(
+    vertices, edges, ends, label, corners, starts = gather_regions(
         corners, starts, *bounds, work.n_vertices, work.ends[:ne], work.label[:ne], work.kid[:ne]
     )
     room, edge_room = 2 * len(vertices) + 1024, 6 * len(edges) + 4096
@@ -253,17 +259,13 @@ def _split_range(work: _Work, corners: Int32, starts: Int32, units: Units, bound
 
 def _take(array: NDArray[Any], rows: Int32, room: int) -> NDArray[Any]:
     """Return some rows of an array, with capacity for more."""
-    from creases.regions._plane import split as edge_kernel
-
     out = np.empty((room, array.shape[1]), array.dtype)
-    edge_kernel.copy_rows(array, rows, out)
+    copy_rows(array, rows, out)
     return out
 
 
 def _copy_back(work: _Work, out: _Regions, place: tuple[_Range, int, int, int, int, int]) -> None:
     """Copy what a range has new into the arrays of all, from given vertex, edge, corner and region on."""
-    from creases.regions._plane import split as edge_kernel
-
     (vertices, edges, local, regions, _), first_region, v, e, c, r = place
     new = slice(len(vertices), local.n_vertices)
     here = slice(v, v + new.stop - new.start)
@@ -272,11 +274,11 @@ def _copy_back(work: _Work, out: _Regions, place: tuple[_Range, int, int, int, i
     here = slice(e, e + new.stop - new.start)
     work.label[here] = local.label[new]
     ends, kid = local.ends[new], local.kid[new]
-    edge_kernel.renumber(ends.reshape(-1), vertices, v)
-    edge_kernel.renumber(kid, edges, e)
+    renumber(ends.reshape(-1), vertices, v)
+    renumber(kid, edges, e)
     work.ends[here], work.kid[here] = ends, kid
     for column, (old, first) in enumerate(((vertices, v), (edges, e))):
-        edge_kernel.renumber(regions.corners[:, column], old, first)
+        renumber(regions.corners[:, column], old, first)
     out.corners[c : c + len(regions.corners)] = regions.corners
     here = slice(r, r + len(regions.parent))
     out.starts[r + 1 : here.stop + 1] = regions.starts[1:] + c

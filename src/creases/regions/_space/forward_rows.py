@@ -56,7 +56,7 @@ class ForwardRows:
         if self._layers is None:
             out, size = self._advance(bend, torch.from_numpy(rows))
             return out.numpy(), size.numpy()
-        from creases.regions._space.rows_kernel import advance_layer
+        from creases.regions._plane.perceptron_kernel import advance_layer
 
         return advance_layer(rows, *self._layers[bend + 1])
 

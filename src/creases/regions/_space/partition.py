@@ -26,7 +26,6 @@ from creases.regions._space.vertices import tournament
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 if TYPE_CHECKING:
-    import networkx
     from matplotlib.axes import Axes
 
 
@@ -198,17 +197,6 @@ class SpacePartition(Archived):
         """Return the decision boundary: where the two largest outputs tie, or a single output is zero."""
         self._need_vertices("boundary")
         return space_boundary(self)
-
-    def to_networkx(self) -> networkx.Graph[int]:
-        """Return a graph with regions as nodes (``inner``: a point inside) and shared facets as edges (unit)."""
-        import networkx
-
-        graph: networkx.Graph[int] = networkx.Graph()
-        for region, inner in enumerate(self.inner.tolist()):
-            graph.add_node(region, inner=tuple(inner))
-        for (a, b), unit in zip(self.pairs.tolist(), self.facet_units.tolist(), strict=True):
-            graph.add_edge(a, b, unit=unit)
-        return graph
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Plot the partition, in three dimensions: see :func:`creases.show.plot_space`."""

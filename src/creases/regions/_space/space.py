@@ -82,23 +82,6 @@ def space(
     return job.by_facets() if job.method == "lp" else job.by_vertices()
 
 
-def iter_space(
-    net: NetworkLike,
-    box: Any = None,
-    *,
-    n_jobs: int = 1,
-    max_regions: int | None = None,
-    max_seconds: float | None = None,
-) -> Iterator[SpacePartition]:
-    """Yield the regions of :func:`space` (method ``"vertices"``) in blocks, with bounded memory.
-
-    Each block is a partition of its own, of regions that no other block has, with the pairs among them; ``complete`` is
-    False except for a block that is the whole box. If a limit ends the stream, the ``ended`` of its last block says so.
-    Arguments are those of :func:`space`.
-    """
-    yield from _Job(net, box, "vertices", n_jobs, max_regions, max_seconds, None, None).blocks()
-
-
 class _Job:
     """The computation of a partition: validated arguments and limits."""
 
@@ -143,19 +126,6 @@ class _Job:
                 raise
             self.ended = "interrupted"
         return self._from_lattice(join_lattices(parts) if parts else self._empty(), self.ended)
-
-    def blocks(self) -> Iterator[SpacePartition]:
-        """Yield partitions of parts of the box."""
-        last: Lattice | None = None
-        for i, lattice in enumerate(self._lattices()):
-            if last is not None:
-                yield self._from_lattice(last, f"block {i - 1} of a stream")
-            last = lattice
-            number = i
-        if last is None:
-            yield self._from_lattice(self._empty(), self.ended)
-        else:
-            yield self._from_lattice(last, self.ended or (f"block {number} of a stream" if number else ""))
 
     def _lattices(self) -> Iterator[Lattice]:
         """Yield finished parts of the box, at most ``max_regions`` regions in all; sets ``ended``."""

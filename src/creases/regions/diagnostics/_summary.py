@@ -122,9 +122,9 @@ def _measure_line(partition: LinePartition) -> _Measured:
     return _Measured(np.diff(ends), class_sizes, class_regions, boundary_size, _count_line_pieces(partition))
 
 
-def _count_line_pieces(partition: LinePartition, tolerance: float = 1e-9) -> int:
+def _count_line_pieces(partition: LinePartition) -> int:
     """Return the number of regions of a segment when neighbors with the same affine function are merged."""
     J, y = partition.pieces()
     flat = np.concatenate([J[:, :, 0], y], axis=1)
     jumps = np.abs(np.diff(flat, axis=0)).max(axis=1, initial=0.0)
-    return 1 + int((jumps > tolerance * np.abs(flat).max(initial=0.0)).sum())
+    return 1 + int((jumps > 1e-9 * np.abs(flat).max(initial=0.0)).sum())

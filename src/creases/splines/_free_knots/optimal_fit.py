@@ -484,7 +484,7 @@ def fit_with_jumps(data: Samples, pieces: int, conditions: Constraints) -> tuple
 
     Jumps lie half-way between samples, and a function has the value of its left piece there.
     """
-    from creases.splines._free_knots.jump_kernel import best_cuts
+    from creases.splines._free_knots.optimal_kernel import best_cuts
 
     ends = np.linspace(0, len(data.t), min(len(data.t), MAX_GROUPS) + 1).astype(np.int64)
     edges = np.concatenate([[0.0], (data.t[ends[1:-1] - 1] + data.t[ends[1:-1]]) / 2, [1.0]])
@@ -512,3 +512,23 @@ def _line(data: Samples, begin: int, end: int, conditions: Constraints) -> tuple
     spread = float(w @ (t - center) ** 2)
     slope = float(np.clip(w @ ((t - center) * (u - mean)) / spread if spread > 0 else 0.0, *conditions.slopes))
     return center, mean, slope, float(w @ (mean + slope * (t - center) - u) ** 2)
+
+
+def compile_kernels(announce: Callable[[], None]) -> None:
+    """Load the kernels of the best fit and of gradient descent in float64, or compile them once per machine.
+
+    Parameters
+    ----------
+    announce
+        Called before kernels are compiled; not where numba's cache holds them.
+    """
+    from creases._compiled import is_cached
+    from creases.lab import Batch
+    from creases.splines._coefficients import gradient_descent
+    from creases.splines._free_knots import optimal_kernel as kernel
+
+    if not is_cached(kernel):
+        announce()
+    x = [0.0, 0.1, 0.3, 0.4, 0.7, 0.9, 1.0]
+    optimal_fit(x, [0.0, 1.0, 0.0, 0.0, 1.0, 3.0, 1.0], 3, max_nodes=1)  # too few nodes, so that all searches run
+    gradient_descent(Batch.initial(1, [1, 1, 1], seed=0, dtype="float64"), x, x, steps=1, lr=0.1)

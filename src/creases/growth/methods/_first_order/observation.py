@@ -131,13 +131,13 @@ def iterate_batches(batches: Any, name: str = "batches") -> Iterator[tuple[Tenso
 
 
 def observe_batches(
-    model: nn.Module, place: Place | str, batches: Batches, loss: Loss, name: str = "batches"
+    model: nn.Module, place: Place | str, batches: Batches, loss: Loss
 ) -> tuple[PlaceObserver, Iterator[Observation]]:
     """Return an observer of a place, and an iterator over its observations batch by batch."""
-    source = iterate_batches(batches, name)
+    source = iterate_batches(batches, "batches")
     first = next(source, None)
     if first is None:
-        raise InputError(name, "have at least one sample")
+        raise InputError("batches", "have at least one sample")
     observer = PlaceObserver.from_model(model, place, loss, first[0])
 
     def run() -> Iterator[Observation]:

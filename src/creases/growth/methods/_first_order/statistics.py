@@ -81,9 +81,7 @@ class Statistics(OneLine):
         return sum(float(sums.goal) for sums in self.consumers.values()) / float(self.count)
 
 
-def statistics(
-    model: nn.Module, place: Place | str, batches: Batches, loss: Loss, *, project: bool = True
-) -> Statistics:
+def statistics(model: nn.Module, place: Place | str, batches: Batches, loss: Loss) -> Statistics:
     """Return the statistics of a place, over all ranks where there are several; each passes its own batches.
 
     Parameters
@@ -94,8 +92,6 @@ def statistics(
         Pairs (inputs, targets): one pair of tensors, a list, a DataLoader. Each is used once.
     loss
         A function of outputs and targets that returns a mean or a sum over the samples, or one value for each.
-    project
-        Whether to include the sums that :func:`best_move` needs.
 
     Examples
     --------
@@ -109,15 +105,15 @@ def statistics(
         observer, source = observe_batches(model, place, batches, loss)
         first = next(source)
         route = Route(observer.twin, observer.place, first)
-        sums = empty_statistics(route, first, project=project)
+        sums = empty_statistics(route, first)
         for observation in (first, *source):
             add_batch(sums, route, observation)
     ranks.sum_over_ranks(sums.tensors())
     return sums
 
 
-def sample_size(model: nn.Module, place: Place, base: int = 100) -> int:
-    """Return how many samples to use for the statistics of a place: ``base sqrt(max(n_{l-1}, n_{l+1}))``.
+def sample_size(model: nn.Module, place: Place) -> int:
+    """Return how many samples to use for the statistics of a place: ``100 sqrt(max(n_{l-1}, n_{l+1}))``.
 
     The variance of the optimal units grows with the widths before and after, and falls with the number of samples (the
     TINY paper, section 3.4 and appendix C). It counts the batches of :func:`tiny` over all ranks; as many others are
@@ -134,7 +130,7 @@ def sample_size(model: nn.Module, place: Place, base: int = 100) -> int:
     producer = model.get_submodule(place.name)
     widths = [int(getattr(producer, input_tensors(producer).counter))]
     widths += [len(model.get_submodule(link.path).weight) for link in place.consumers]  # type: ignore[arg-type]
-    return ceil(base * sqrt(max(widths)))
+    return ceil(100 * sqrt(max(widths)))
 
 
 def empty_statistics(

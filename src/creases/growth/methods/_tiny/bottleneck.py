@@ -69,13 +69,16 @@ def noise_level(route: Route, projected: Sequence[Observation], rank: int, n: fl
 
 _RELATIVE = 1e-7  # singular values below this, relative to the first, are rounding
 
+#: Eigenvalues of S below this, relative to the largest, count as zero.
+CUTOFF = 1e-10
 
-def best_moves(sums: Statistics, *, cutoff: float = 1e-10) -> dict[str, Tensor]:
+
+def best_moves(sums: Statistics) -> dict[str, Tensor]:
     """Return by consumer the best change of its weights, transposed: dW*' (m, out), Prop. 3.1 of the TINY paper.
 
     ``dW* = (1/n) V_goal B_l' ((1/n) B_l B_l')^+``. Where units barely vary it is huge: :func:`tiny` searches its size.
     """
-    return {path: _best_move_of(part, cutoff) for path, part in sums.consumers.items()}
+    return {path: _best_move_of(part) for path, part in sums.consumers.items()}
 
 
 def scale_moves(model: nn.Module, moves: dict[str, Tensor], factor: float) -> dict[str, Tensor]:
@@ -92,7 +95,7 @@ def scale_moves(model: nn.Module, moves: dict[str, Tensor], factor: float) -> di
     return change
 
 
-def bottleneck(sums: Statistics, *, cutoff: float = 1e-10) -> float:
+def bottleneck(sums: Statistics) -> float:
     """Return the expressivity bottleneck ``|V_proj|^2 / n`` of a place's consumers (eq. 2, for one layer) [1]_.
 
     It measures the part of the desired change of the next layers' pre-activations that no change of their present
@@ -104,7 +107,7 @@ def bottleneck(sums: Statistics, *, cutoff: float = 1e-10) -> float:
        Verbockhaven, Rudkiewicz, Chevallier, Charpiat, "Growing Tiny Networks", TMLR 2024).
     """
     lack = 0.0
-    for path, moves in best_moves(sums, cutoff=cutoff).items():
+    for path, moves in best_moves(sums).items():
         part = sums.consumers[path]
         lack += max(float(part.goal - (moves * part.moves).sum()), 0.0)
     return lack / float(sums.count)
@@ -118,19 +121,13 @@ def projected_pairs(sums: Statistics, moves: dict[str, Tensor]) -> dict[str, Ten
     }
 
 
-def optimal_units(
-    sums: Statistics,
-    *,
-    count: int | None = None,
-    project: bool = True,
-    cutoff: float = 1e-10,
-) -> NewUnits:
+def optimal_units(sums: Statistics, *, count: int | None = None, project: bool = True) -> NewUnits:
     """Return the optimal new units (Prop. 3.2, 3.3), at most ``count`` of them [1]_.
 
     With ``S = L L'`` and the SVD ``L^-1 N = sum lambda_k u_k v_k'``: ``alpha_k = sqrt(lambda_k) L^-T u_k`` and
     ``omega_k = sqrt(lambda_k) v_k``, so that to first order (slope 1 at 0) they reduce the lack of expressivity by
-    ``sum lambda_k^2`` (eq. 10). Where S is singular, directions in which the inputs do not vary (relative to
-    ``cutoff``, after every input is scaled to 1) are left out.
+    ``sum lambda_k^2`` (eq. 10). Where S is singular, directions in which the inputs do not vary (after every
+    input is scaled to 1) are left out.
 
     Parameters
     ----------
@@ -140,23 +137,21 @@ def optimal_units(
         Number of units, at most; None for all.
     project
         Whether to approximate V_proj; otherwise V_goal.
-    cutoff
-        Eigenvalues of S below this, relative to the largest, count as zero.
 
     References
     ----------
     .. [1] "Spotting Expressivity Bottlenecks and Fixing Them Optimally", anonymous, under review (a later version:
        Verbockhaven, Rudkiewicz, Chevallier, Charpiat, "Growing Tiny Networks", TMLR 2024).
     """
-    moves = best_moves(sums, cutoff=cutoff) if project else {}
+    moves = best_moves(sums) if project else {}
     pairs = projected_pairs(sums, moves) if project else {p: s.pairs / sums.count for p, s in sums.consumers.items()}
-    return solve_units(sums.features / sums.count, pairs, count=count, cutoff=cutoff)
+    return solve_units(sums.features / sums.count, pairs, count=count)
 
 
-def solve_units(s: Tensor, pairs: dict[str, Tensor], *, count: int | None, cutoff: float) -> NewUnits:
+def solve_units(s: Tensor, pairs: dict[str, Tensor], *, count: int | None) -> NewUnits:
     """Return the optimal new units for S (d, d) and, by consumer, N as (out, d, *columns of one unit)."""
     n = join_columns(pairs)
-    white, back = _whiten(s, n, cutoff)
+    white, back = _whiten(s, n)
     u, values, vh = torch.linalg.svd(white, full_matrices=False)
     limit = min(n.shape) if count is None else min(count, *n.shape)
     k = int((values[:limit] > _RELATIVE * values[:1].sum()).sum())
@@ -177,12 +172,12 @@ def split_columns(matrix: Tensor, like: dict[str, Tensor]) -> dict[str, Tensor]:
     return {path: part.reshape(len(matrix), *shape).movedim(0, 1) for path, part, shape in each}
 
 
-def whitening_matrix(s: Tensor, cutoff: float) -> Tensor:
+def whitening_matrix(s: Tensor) -> Tensor:
     """Return W (d, r) with W' S W = I where S is not (numerically) zero; L^-T where it has full rank."""
-    return _whiten(s, torch.eye(len(s), dtype=s.dtype, device=s.device), cutoff)[0].T
+    return _whiten(s, torch.eye(len(s), dtype=s.dtype, device=s.device))[0].T
 
 
-def _whiten(s: Tensor, x: Tensor, cutoff: float) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+def _whiten(s: Tensor, x: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
     """Return W' x (r, k) for x (d, k), and the function that applies W of :func:`whitening_matrix`."""
     size = s.diagonal().clamp_min(0).sqrt()
     active = (size > 0).nonzero()[:, 0]
@@ -192,13 +187,13 @@ def _whiten(s: Tensor, x: Tensor, cutoff: float) -> tuple[Tensor, Callable[[Tens
     inner = s if len(active) == len(s) else s[active][:, active]
     correlation = (inner * scale).mul_(scale.T)
     root, failed = torch.linalg.cholesky_ex(correlation)
-    if not int(failed) and float(root.diagonal().square().min()) > cutoff * len(correlation):
+    if not int(failed) and float(root.diagonal().square().min()) > CUTOFF * len(correlation):
         white = torch.linalg.solve_triangular(root, x[active] * scale, upper=False)
         return white, lambda y: _scatter_rows(
             torch.linalg.solve_triangular(root.T, y, upper=True) * scale, active, len(s)
         )
     values, vectors = torch.linalg.eigh(correlation)
-    good = values > cutoff * values[-1]
+    good = values > CUTOFF * values[-1]
     w = scale * vectors[:, good] / values[good].sqrt()
     return w.T @ x[active], lambda y: _scatter_rows(w @ y, active, len(s))
 
@@ -208,6 +203,6 @@ def _scatter_rows(rows: Tensor, active: Tensor, d: int) -> Tensor:
     return rows if len(active) == d else rows.new_zeros(d, rows.shape[1]).index_copy_(0, active, rows)
 
 
-def _best_move_of(part: ConsumerSums, cutoff: float) -> Tensor:
-    white, back = _whiten(part.inputs, part.moves, cutoff)
+def _best_move_of(part: ConsumerSums) -> Tensor:
+    white, back = _whiten(part.inputs, part.moves)
     return back(white)

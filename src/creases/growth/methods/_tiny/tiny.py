@@ -62,7 +62,7 @@ _ROUNDS = 4
 
 
 def higher_order_units(
-    route: Route, observations: Sequence[Observation], sums: Statistics, kind: str, count: int, cutoff: float, seed: int
+    route: Route, observations: Sequence[Observation], sums: Statistics, kind: str, count: int, seed: int
 ) -> tuple[NewUnits, Tensor]:
     """Return at most ``count`` units with ``alpha' S alpha = 1``, and the first-order gain of each in omega.
 
@@ -72,7 +72,7 @@ def higher_order_units(
     - "second": alpha solves ``max E[<v_goal, w> (alpha b)^2]``, w and alpha in turn: the quadratic term of sigma;
     - "random": the best of many random directions, with creases through the samples.
     """
-    w = whitening_matrix(sums.features / sums.count, cutoff)
+    w = whitening_matrix(sums.features / sums.count)
     generator = torch.Generator().manual_seed(seed)
     if kind == "random":
         alpha = _random_weights(route, sums.features / sums.count, _TRIED * count, generator)
@@ -206,7 +206,6 @@ def tiny(
     above_noise: bool = Tiny.above_noise,
     ridge: float = Tiny.ridge,
     move: bool = Tiny.move,
-    cutoff: float = 1e-10,
     seed: int = 0,
 ) -> Proposal:
     """Propose the units that most reduce the expressivity bottleneck after a place [1]_.
@@ -250,8 +249,6 @@ def tiny(
     move
         Whether to also propose the best change dW* of the existing weights after the place (Prop. 3.1), scaled by the
         factor gamma_0 of a separate line search on validation samples (eq. 6), unless no factor lowers their loss.
-    cutoff
-        As in :func:`optimal_units`.
     seed
         Seed of random units.
 
@@ -287,9 +284,9 @@ def tiny(
     explanation = _measured_bottleneck(sample, tau)
     if why := _dead_layer_reason(sample):
         return _empty_proposal(sample, explanation, why)
-    moves = best_moves(sample.sums, cutoff=cutoff)
+    moves = best_moves(sample.sums)
     projected = [subtract_best_moves(sample.route, observation, moves) for observation in sample.observations]
-    units = _ridge_units(sample, projected if project else sample.observations, ridge, count, cutoff)
+    units = _ridge_units(sample, projected if project else sample.observations, ridge, count)
     explanation |= {"project": project, "lambda": units.values.tolist(), "rank": units.rank}
     explanation["gain_by_chance"] = units.rank * explanation["bottleneck"] / explanation["samples"]
     least = tau * sample.sums.mean_loss
@@ -313,7 +310,7 @@ def tiny(
         proposal = _empty_proposal(sample, explanation, _no_gain_reason(len(units.values)))
     if proposal.count or fallback is None:
         return proposal
-    units, gains = higher_order_units(sample.route, sample.observations, sample.sums, fallback, count, cutoff, seed)
+    units, gains = higher_order_units(sample.route, sample.observations, sample.sums, fallback, count, seed)
     units = select_units(units, gains > tau * sample.sums.mean_loss)
     if not len(units.values):
         return _empty_proposal(sample, explanation, f"no correlation ({fallback}) with the desired change exceeds tau")
@@ -321,15 +318,13 @@ def tiny(
     return _sized_proposal(sample, explanation, units, units.values.square(), None)
 
 
-def _ridge_units(
-    sample: GrowthSample, goals: Sequence[Observation], ridge: float, count: int, cutoff: float
-) -> NewUnits:
+def _ridge_units(sample: GrowthSample, goals: Sequence[Observation], ridge: float, count: int) -> NewUnits:
     """Return the optimal units for the goals V_proj, or V_goal, with a ridge on S."""
     route, sums = sample.route, sample.sums
     pairs = {path: part / sums.count for path, part in sum_pairs(route, goals).items()}
     s = sums.features / sums.count
     added = ridge_squares(s, ridge, constant=route.has_bias)
-    units = solve_units(s + torch.diag(added), pairs, count=count, cutoff=cutoff)
+    units = solve_units(s + torch.diag(added), pairs, count=count)
     freedom = degrees_of_freedom(s, added) if ridge else None
     return synchronize_units(units if freedom is None else replace(units, rank=round(freedom)))
 

@@ -39,32 +39,26 @@ class Faces(NamedTuple):
 
     def _corners(self, k: int, bounds: tuple[int, int]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the vertices of a range of faces, and where those of each face begin, and the last ends."""
-        from creases.regions._space.lattice import faces as kernel
-
         count = bounds[1] - bounds[0]
         starts, out = np.zeros(count + 1, np.int64), np.empty(2 ** (k + 1) * count, np.int32)
         while True:
-            size = kernel.face_corners(self.counts, self.starts, self.lists, k, *bounds, out, starts)
+            size = face_corners(self.counts, self.starts, self.lists, k, *bounds, out, starts)
             if size <= len(out):
                 return out[:size], starts
             out = np.empty(size, np.int32)
 
     def centers(self, vertices: Floats, corners: NDArray[np.int32], starts: NDArray[np.int64]) -> Floats:
         """Return the mean (R, n) of the corners of every region."""
-        from creases.regions._space.lattice import faces as kernel
-
         out = np.zeros((int(self.counts[-1]), vertices.shape[1]))
-        kernel.mean_corners(vertices, corners, starts, out)
+        mean_corners(vertices, corners, starts, out)
         return out
 
     def volumes(self, vertices: Floats) -> Floats:
         """Return the volume of every region, by a pulling triangulation."""
-        from creases.regions._space.lattice import faces as kernel
-
         regions = int(self.counts[-1])
         lowest, sums = np.empty(len(self.starts) - 1, np.int32), np.empty(regions)
-        kernel.lowest_vertices(int(self.counts[0]), self.starts, self.lists, lowest)
-        kernel.simplex_sums(vertices, len(lowest) - regions, self.starts, self.lists, lowest, sums)
+        lowest_vertices(int(self.counts[0]), self.starts, self.lists, lowest)
+        simplex_sums(vertices, len(lowest) - regions, self.starts, self.lists, lowest, sums)
         return sums / factorial(vertices.shape[1])
 
     def cofaces(self, k: int) -> NDArray[np.int64]:
@@ -91,12 +85,10 @@ class Faces(NamedTuple):
 
 def number_faces(lattice: Lattice) -> Faces:
     """Return the faces of a lattice in one numbering."""
-    from creases.regions._space.lattice import faces as kernel
-
     counts = lattice.counts.copy()
     entries = sum(int(lattice.sizes[k, : counts[k]].sum()) for k in range(1, lattice.n + 1))
     starts, lists = np.zeros(int(counts.sum()) + 1, np.int64), np.empty(entries, np.int32)
-    kernel.number_lists(lattice.starts, lattice.sizes, lattice.lists, counts, starts, lists)
+    number_lists(lattice.starts, lattice.sizes, lattice.lists, counts, starts, lists)
     return Faces(counts, starts, lists)
 
 

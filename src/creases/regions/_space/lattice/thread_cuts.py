@@ -56,9 +56,6 @@ class ThreadCuts:
         stage: tuple[int, int, int],
         tolerance: Array,
     ) -> None:
-        from creases.regions._space.lattice import thread_cuts as range_kernel
-
-        self.kernel: Any = range_kernel
         self.parts = threads
         self.face, self.counts, self.ends, self.data, self.keys = face, counts, ends, data, keys
         self.creases, self.sides, self.work, self.stage, self.tolerance = creases, sides, work, stage, tolerance
@@ -68,7 +65,7 @@ class ThreadCuts:
 
     def cut(self, start: int, stop: int, limit: int) -> tuple[int, bool]:
         """Cut by units; see :func:`creases.regions._space.lattice.lattice_kernel.cut_by_units`."""
-        units = min(stop - start, self.kernel.GROUP)
+        units = min(stop - start, GROUP)
         self.group = (self.stage[0] + start, units)
         with ThreadPoolExecutor(self.parts - 1) as pool:
             self._pool = pool
@@ -102,12 +99,12 @@ class ThreadCuts:
         if met == 1:
             self.sides[:regions, unit] = self.stage[2]
             return "done"
-        self.kernel.join_crossed(self.counts, crossed, self.found)
+        join_crossed(self.counts, crossed, self.found)
         places = np.cumsum(self.found, axis=0) - self.found  # before each part: cut faces, and their facets
         if met & 4 or not all(self._run(partial(self._is_well, places, u))):
             return "alone"
         room = (len(self.data), len(self.sides))
-        if not self.kernel.prepare(self.face, self.counts, self.ends, room, self.found, self.creases, crossed, unit):
+        if not prepare(self.face, self.counts, self.ends, room, self.found, self.creases, crossed, unit):
             return "full"
         new = self.found[:, :, 0].sum(axis=0)
         self._run(partial(self._edges, places, u, unit))
@@ -147,11 +144,11 @@ class ThreadCuts:
 
     def _words(self, k: int, part: int) -> None:
         bounds = self._bounds(int(self.counts[k]), part)
-        self.kernel.range_words(self.face, k, self.data, self.group, self.work[0], *bounds)
+        range_words(self.face, k, self.data, self.group, self.work[0], *bounds)
 
     def _crossed(self, u: int, part: int) -> int:
         words, crossed = self.work[:2]
-        met = self.kernel.range_crossed(self.face[1], self.counts, words, u, part, self.parts, crossed, self.found)
+        met = range_crossed(self.face[1], self.counts, words, u, part, self.parts, crossed, self.found)
         return int(met)
 
     def _ids(self, places: Array, k: int, part: int) -> Array:
@@ -160,13 +157,13 @@ class ThreadCuts:
         return self.work[1][k, place : place + count]
 
     def _is_well(self, places: Array, u: int, part: int) -> bool:
-        return bool(self.n == 1 or self.kernel.is_well(self.face, self._ids(places, 2, part), self.work[0], u))
+        return bool(self.n == 1 or is_well(self.face, self._ids(places, 2, part), self.work[0], u))
 
     def _edges(self, places: Array, u: int, unit: int, part: int) -> None:
         place = int(places[part, 1, 0])
         new = (int(self.counts[1]) + place, int(self.counts[0]) + place)
         stage = (self.group[0] + u, self.stage[0], unit)
-        self.kernel.range_edges(
+        range_edges(
             self.face, new, self._ids(places, 1, part), self.data, stage, self.tolerance, self.keys, self.work,
             (*self.group, u),
         )  # fmt: skip
@@ -175,12 +172,12 @@ class ThreadCuts:
         """Split cut faces of dimension k; return where their lists of dimension k and k - 1 end."""
         faces, ends = int(places[part, k, 0]), self._list_ends(places, k, part)
         new = (int(self.counts[k]) + faces, int(self.counts[k - 1]) + faces)
-        end, low_end = self.kernel.range_faces(self.face, k, self._ids(places, k, part), ends, new, self.work, u)
+        end, low_end = range_faces(self.face, k, self._ids(places, k, part), ends, new, self.work, u)
         return int(end), int(low_end)
 
     def _sides(self, places: Array, u: int, unit: int, regions: int, part: int) -> None:
         new = regions + int(places[part, self.n, 0])
-        self.kernel.range_sides(
+        range_sides(
             self.sides, self._ids(places, self.n, part), new, self.work[0][self.n], *self._bounds(regions, part), u,
             unit, self.stage[2],
         )  # fmt: skip
