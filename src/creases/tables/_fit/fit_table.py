@@ -320,7 +320,7 @@ def _fit(
     if len(targets) > 1:
         return model
     if trades:
-        facts |= {"notes": [*facts.get("notes", ()), *describe_trades(model.terms(), trades)]}
+        facts |= {"notes": [*facts.get("notes", ()), *describe_trades(model._terms(), trades)]}
     return replace(model, _facts=facts | {"held": hold_rows(model, held.scores, held.rows, held.weight)})
 
 
