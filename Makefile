@@ -19,7 +19,7 @@ LOWEST := $(SURGERY) $(READING) tests/growth/test_cost.py tests/regions/test_bou
 	tests/test_environments.py
 
 # Examples that compile the largest kernels, beside the linters; all later processes read them from numba's cache.
-KERNELS := $(addprefix src/creases/,splines/_fit.py boolean/_minimal.py regions/_plane/plane.py regions/_space/space.py \
+KERNELS := $(addprefix src/creases/,splines/_fit.py lab/_training/train.py regions/_plane/plane.py regions/_space/space.py \
 	certify/_nearest/nearest.py certify/properties/_verify.py)
 
 .DEFAULT_GOAL := help

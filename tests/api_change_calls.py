@@ -105,10 +105,6 @@ def boolean_calls() -> dict[str, Callable[[], Call]]:
         "deep_network": lambda: Call(boolean.deep_network, {"f": 6, "n": 2, "width": 3, "leak": 0.0}),
         "from_truth_table": lambda: Call(boolean.from_truth_table, {"table": [0, 1, 1, 0]}),
         "margin": lambda: Call(boolean.margin, {"model": boolean.wide_network(6, 2), "f": 6, "n": 2}),
-        "minimal_width": lambda: Call(
-            boolean.minimal_width,
-            {"f": 6, "n": 2, "depth": 1, "leak": 0.0, "widths": [2], "trials": 2, "epochs": 2, "lr": 0.1, "seed": 0},
-        ),
         "npn_classes": lambda: Call(boolean.npn_classes, {"n": 2}),
         "parity": lambda: Call(boolean.parity, {"n": 2}),
         "parity_network": lambda: Call(boolean.parity_network, {"n": 2, "width": 3, "depth": 1, "leak": 0.0}),

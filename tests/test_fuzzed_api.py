@@ -22,7 +22,6 @@ CALLS = all_calls()
 #: Numbers that are right, but ask for more than can be computed.
 TOO_MUCH = {
     ("more than 64 bits", "parity_network", "depth"),
-    ("more than 64 bits", "minimal_width", "depth"),
     ("more than 64 bits", "splines.fit", "steps"),
     ("more than 64 bits", "grow", "budget"),
     ("a huge number", "grow", "budget"),

@@ -9,7 +9,6 @@ Swaps      :func:`swaps`, the fewest changes of class along a line, and :func:`c
 Networks   that compute a function: :func:`wide_network` (one hidden layer), :func:`deep_network` (narrow layers),
            :func:`parity_network`, and their :func:`margin`; :mod:`~creases.boolean.intervals`: networks for intervals
            on a line
-Training   :func:`minimal_width` at which training succeeds
 
 Most of this implements, and where needed corrects, chapter 3 of the dissertation [1]_; numbers of equations and
 theorems are those printed there.
@@ -30,7 +29,6 @@ Examples
 
 from creases.boolean._constructions import deep_network, margin, wide_network
 from creases.boolean._functions import all_inputs, from_truth_table, parity, truth_table
-from creases.boolean._minimal import minimal_width
 from creases.boolean._npn import canonical_form, npn_classes
 from creases.boolean._orderings import subset_sum_orderings
 from creases.boolean._swaps import class_changes, class_swaps, swaps
@@ -44,7 +42,6 @@ __all__ = [
     "deep_network",
     "from_truth_table",
     "margin",
-    "minimal_width",
     "npn_classes",
     "parity",
     "parity_network",
