@@ -178,9 +178,6 @@ def compare_calls() -> dict[str, Callable[[], Call]]:
         "difference": lambda: Call(
             compare.difference, {"a": net(), "b": net(2, 3, 3), "X": X, "y": Y, "through": X[:3], "box": BOX}
         ),
-        "explained_variance": lambda: Call(
-            compare.explained_variance, {"values": X[:, 1], "coordinates": X[:, 0], "bins": 3}
-        ),
         "section": lambda: Call(
             compare.section,
             {

@@ -1,4 +1,4 @@
-"""Confidence intervals of shares and means."""
+"""Confidence intervals of shares and means, and shares of variance."""
 
 from __future__ import annotations
 
@@ -34,3 +34,17 @@ def mean_interval(values: ArrayLike) -> tuple[float, float]:
         return float(numbers[0]), float(numbers[0])
     interval = bootstrap((numbers,), np.mean, n_resamples=2000, rng=np.random.default_rng(0)).confidence_interval
     return float(interval.low), float(interval.high)
+
+
+def explained_variance(values: ArrayLike, coordinates: ArrayLike, *, bins: int = 20) -> float:
+    """Return the share of the variance of values (p,) that a function of one coordinate (p,) explains.
+
+    The function is the mean over bins with equal numbers of samples, adjusted for the number of bins as in the
+    adjusted R^2; the share is NaN where values are constant.
+    """
+    ordered = np.asarray(values, np.float64)[np.argsort(np.asarray(coordinates))]
+    p, total = len(ordered), ((ordered - ordered.mean()) ** 2).sum()
+    if total == 0:
+        return float("nan")
+    within = sum(((part - part.mean()) ** 2).sum() for part in np.array_split(ordered, bins))
+    return float(1 - within / total * (p - 1) / (p - bins))

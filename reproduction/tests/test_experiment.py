@@ -6,7 +6,7 @@ import pytest
 
 from creases.errors import FileError, InputError, ReadError
 from creases_reproduction.experiment import ResultTable, check_scale, read_table, stored_table, write_table
-from creases_reproduction.statistics import add_rates, mean_interval
+from creases_reproduction.statistics import add_rates, explained_variance, mean_interval
 
 
 def test_rates_have_wilson_intervals():
@@ -25,6 +25,13 @@ def test_a_means_interval_holds_it_and_narrows_with_more_values():
     assert high - low == pytest.approx(2 * 1.96 * drawn.std() / 20, rel=0.1)
     assert mean_interval([2.0, 2.0]) == (2.0, 2.0)
     assert np.isnan(mean_interval([1.0, np.nan])).all()
+
+
+def test_a_coordinate_explains_what_follows_it_and_no_noise():
+    noise, t = np.random.default_rng(0).normal(size=2000), np.arange(2000.0)
+    assert explained_variance(np.sin(t / 500), t) > 0.99
+    assert abs(explained_variance(noise, t)) < 0.02
+    assert np.isnan(explained_variance(np.ones(50), t[:50]))
 
 
 def test_a_result_is_read_as_it_was_written(tmp_path):

@@ -22,11 +22,12 @@ import torch
 from torch import Tensor, nn
 
 from creases._files import write_atomically
-from creases.compare import Coefficients, active_subspace, coefficients, count_regions, explained_variance
+from creases.compare import Coefficients, active_subspace, coefficients, count_regions
 from creases.compare.measures import coefficient_cka, cross_entropies, distances, mapped_accuracies
 from creases.network import read
 from creases_reproduction.experiment import describe_run, round_numbers
 from creases_reproduction.linearity.image_networks import DataName, Plan, images, network, plans
+from creases_reproduction.statistics import explained_variance
 
 
 @dataclass
@@ -124,7 +125,9 @@ def _sensitivity(result: Measured, at_test: Sequence[Coefficients], x: Tensor) -
     for C in at_test:
         results = [active_subspace(C, j, n_directions=20) for j in range(C.n_out)]
         result.share.append([item.share for item in results])
-        result.explained.append([explained_variance(C.values[:, j], item.project(x)) for j, item in enumerate(results)])
+        result.explained.append(
+            [explained_variance(C.values[:, j].cpu(), item.project(x)) for j, item in enumerate(results)]
+        )
         spectra = [np.pad(item.eigenvalues, (0, 20 - len(item.eigenvalues))) / item.total for item in results]
         result.spectrum.append(np.mean(spectra, axis=0).tolist())
 

@@ -24,13 +24,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from creases._files import write_atomically
-from creases.compare import active_subspace, coefficients, explained_variance
+from creases.compare import active_subspace, coefficients
 from creases.compare.measures import mapped_accuracies
 from creases.errors import InputError
 from creases.network import read
 from creases_reproduction.experiment import describe_run, round_numbers
 from creases_reproduction.linearity.image_directions import directions
 from creases_reproduction.linearity.image_networks import DataName, Plan, images, plans, train, train_plan
+from creases_reproduction.statistics import explained_variance
 
 PRETRAINED = "efficientnet-lite0"
 SIZE = 224  #: pixels on a side that the network was trained with
@@ -152,7 +153,7 @@ def measure_pretrained(
     follow("coefficients", result)
     for C in at_few:
         spaces = [active_subspace(C, j) for j in range(C.n_out)]
-        shares = [explained_variance(C.values[:, j], space.project(few)) for j, space in enumerate(spaces)]
+        shares = [explained_variance(C.values[:, j].cpu(), space.project(few)) for j, space in enumerate(spaces)]
         result.explained.append(sum(shares) / len(shares))
     looks = directions(data, models, names[:-1], few)
     result.outside, result.eigenvalues = looks.outside, looks.eigenvalues

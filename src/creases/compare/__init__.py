@@ -5,8 +5,7 @@ Similarity    ``similarity`` of many networks by every measure; ``cka`` of two m
 Difference    ``difference`` of two networks at samples, on a plane or in a box. Its parts are in
               :mod:`creases.compare.differences`
 Coefficients  ``coefficients``: for each output the matrix with a row (J, y) for each sample, in memory or in a folder;
-              ``compress``: the accuracy with k pieces; ``active_subspace``: directions along which an output varies,
-              and the ``explained_variance`` along one of them
+              ``compress``: the accuracy with k pieces; ``active_subspace``: directions along which an output varies
 Regions       ``count_regions`` that samples lie in; ``section``: all regions on a plane through three inputs, beside
               those that a grid of points finds
 
@@ -20,7 +19,7 @@ predicts 0.
 Largest |a - b| there, exactly: 0.25 (output 1), 0 (output 0).
 """
 
-from creases.compare._active_subspace import ActiveSubspace, active_subspace, explained_variance
+from creases.compare._active_subspace import ActiveSubspace, active_subspace
 from creases.compare._coefficients import Coefficients, coefficients
 from creases.compare._compression import Compression, compress, count_regions
 from creases.compare._decisions import decisions
@@ -43,7 +42,6 @@ __all__ = [
     "count_regions",
     "decisions",
     "difference",
-    "explained_variance",
     "section",
     "section_of_partition",
     "similarity",

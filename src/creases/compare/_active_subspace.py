@@ -15,7 +15,7 @@ from torch import Tensor
 from creases._schema import INTEGER, instance, optional
 from creases._text import OneLine
 from creases._typing import Floats
-from creases._validation import check_arguments, check_count, check_index, check_vector
+from creases._validation import check_arguments, check_index
 from creases.compare._coefficients import Coefficients
 from creases.errors import InputError
 
@@ -90,33 +90,3 @@ def _by_columns(C: Coefficients, j: int) -> tuple[Tensor, Tensor]:
     slopes = C.basis[:, :-1].to(device)  # (r, d)
     _, sizes, vectors = torch.linalg.svd((squares.clamp(min=0).sqrt()[:, None] * Q.T) @ slopes, full_matrices=False)
     return sizes.square(), vectors
-
-
-@check_arguments(bins=INTEGER)
-def explained_variance(values: Floats | Tensor, coordinates: Floats, *, bins: int = 20) -> float:
-    """Return the fraction of an output's variance that a function of one coordinate explains.
-
-    The function is the mean over bins with equal numbers of samples, adjusted for the number of bins as in the
-    adjusted R^2.
-
-    Parameters
-    ----------
-    values, coordinates
-        (p,) outputs and coordinates of the samples, such as :meth:`ActiveSubspace.project` returns.
-    bins
-        Number of bins.
-    """
-    values, coordinates = check_vector(values, "values"), check_vector(coordinates, "coordinates")
-    check_count(bins, "bins")
-    if len(values) != len(coordinates) or len(values) <= bins:
-        raise InputError(
-            "values",
-            f"have more than {bins} samples, and as many as coordinates",
-            f"{len(values)} values and {len(coordinates)} coordinates",
-        )
-    total = ((values - values.mean()) ** 2).sum()
-    if total == 0:
-        return float("nan")
-    within = sum(((part - part.mean()) ** 2).sum() for part in np.array_split(values[np.argsort(coordinates)], bins))
-    p = len(values)
-    return float(1 - within / total * (p - 1) / (p - bins))
