@@ -9,18 +9,7 @@ import torch
 
 import creases
 from api_change_calls import boolean_calls, change_calls, problem_calls, show_calls, spline_calls
-from api_objects import (
-    BOX,
-    Call,
-    X,
-    Y,
-    coefficients,
-    line,
-    model,
-    net,
-    plane,
-    space,
-)
+from api_objects import BOX, Call, X, Y, coefficients, line, model, net, plane, space
 from creases import certify, compare, explain, regions, tables
 from creases.tables._stages.fit import fit_curves
 
@@ -60,8 +49,7 @@ def region_calls() -> dict[str, Callable[[], Call]]:
         "bounds": lambda: Call(creases.bounds, {"widths": [3, 3], "d": 2}),
         "cell": lambda: Call(creases.cell, {"net": net(), "x": X[0], "box": BOX, "max_memory": 1e9}),
         "estimate_regions": lambda: Call(
-            regions.estimate_regions,
-            {"net": net(), "box": BOX, "origin": X[0], "basis": np.eye(2), "exact": False},
+            regions.estimate_regions, {"net": net(), "box": BOX, "origin": X[0], "basis": np.eye(2), "exact": False}
         ),
         "line": lambda: Call(creases.line, {"net": net(), "a": X[0], "b": X[1], "infinite": False, "max_memory": 1e9}),
         "lines": lambda: Call(regions.lines, {"net": net(), "A": X[:2], "B": X[2:4]}),

@@ -9,22 +9,7 @@ import numpy as np
 import torch
 
 import creases
-from api_objects import (
-    BOX,
-    Call,
-    X,
-    Y,
-    batch,
-    line,
-    model,
-    net,
-    optimum,
-    plane,
-    shallow,
-    space,
-    x1,
-    y1,
-)
+from api_objects import BOX, Call, X, Y, batch, line, model, net, optimum, plane, shallow, space, x1, y1
 from creases import boolean, certify, growth, lab, problems, prune, show, splines, tables
 from creases.show._figures._splines import plot_delta_slopes, plot_fit
 

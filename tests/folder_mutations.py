@@ -95,9 +95,7 @@ def _run_kinds(folder: Path) -> dict[str, Kind]:
     run = folder / "run"
     options = ["--budget", "4", "--how", "random", "--when", "2", "--seed", "0"]
     result = CliRunner().invoke(
-        app,
-        ["grow", str(folder / "table.csv"), "--out", str(run), *options],
-        catch_exceptions=False,
+        app, ["grow", str(folder / "table.csv"), "--out", str(run), *options], catch_exceptions=False
     )
     assert result.exit_code == 0, result.output
     rows = [{"size": "2.5", "town": "Ulm"}]

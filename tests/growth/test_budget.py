@@ -157,10 +157,7 @@ def spent(history) -> list[float]:
 
 @pytest.mark.slow
 @given(
-    st.floats(0.05, 6),
-    st.integers(1, 40),
-    st.one_of(st.none(), st.integers(1, 50)),
-    st.sampled_from(["stages", 1, 3]),
+    st.floats(0.05, 6), st.integers(1, 40), st.one_of(st.none(), st.integers(1, 50)), st.sampled_from(["stages", 1, 3])
 )
 @settings(max_examples=15, deadline=None)
 def test_epochs_are_not_exceeded_by_more_than_a_step(amount, n, batch, when):

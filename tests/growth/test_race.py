@@ -592,14 +592,7 @@ def test_stopped_and_resumed_after_every_epoch_a_race_ends_the_same(make, option
             seen.append(1)
 
         try:
-            again = grow_and_save(
-                make(),
-                classes(100),
-                "classification",
-                checkpoint=path,
-                callbacks=[strike],
-                **given_,
-            )
+            again = grow_and_save(make(), classes(100), "classification", checkpoint=path, callbacks=[strike], **given_)
         except Stopped:
             struck += 1
             races += torch.load(path, weights_only=True)["race"] is not None

@@ -384,10 +384,7 @@ def test_an_empty_batch_is_trained_at_once():
             r"y must be numbers of shape \(5, 4\) or \(2, 5, 4\), got shape \(5,\)",
         ),
         ({"y": np.full((5, 4), np.nan), "loss": "squared_error"}, "y must be finite in float32, got NaN"),
-        (
-            {"loss": "hinge"},
-            "loss must be 'cross_entropy', 'binary_cross_entropy' or 'squared_error', got 'hinge'",
-        ),
+        ({"loss": "hinge"}, "loss must be 'cross_entropy', 'binary_cross_entropy' or 'squared_error', got 'hinge'"),
         (
             {"loss": "binary_cross_entropy"},
             "loss must fit the networks, which have 4 outputs, got 'binary_cross_entropy'; that is for a single "

@@ -88,13 +88,7 @@ def test_bad_bases_and_margins_are_refused(net) -> None:
 
 
 def test_bad_sizes_are_refused(net) -> None:
-    for name, value in [
-        ("n_jobs", "x"),
-        ("n_jobs", 1.5),
-        ("n_jobs", 0),
-        ("max_regions", 2.5),
-        ("max_regions", "3"),
-    ]:
+    for name, value in [("n_jobs", "x"), ("n_jobs", 1.5), ("n_jobs", 0), ("max_regions", 2.5), ("max_regions", "3")]:
         with pytest.raises(InputError, match=f"{name} must be a positive integer"):
             creases.space(net, **{name: value})
     with pytest.raises(InputError, match="max_seconds must be a finite number above 0, got 'x'"):

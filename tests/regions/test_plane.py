@@ -60,14 +60,7 @@ def test_narrowing_wide_bends_changes_nothing(name: str, monkeypatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "memory"),
-    [
-        ("m2_32x3", 2**16),
-        ("d_dup", 2**10),
-        ("d_neg", 2**18),
-    ],
-)
+@pytest.mark.parametrize(("name", "memory"), [("m2_32x3", 2**16), ("d_dup", 2**10), ("d_neg", 2**18)])
 def test_bounded_memory_changes_nothing(name: str, memory: int, monkeypatch) -> None:
     net = creases.read(load_case(name))
     whole = creases.plane(net, UNIT)

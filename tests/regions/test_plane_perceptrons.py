@@ -41,8 +41,7 @@ def bend_by_bend(net: creases.Network, monkeypatch: pytest.MonkeyPatch) -> creas
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["m2_16x2", "m2_32x3", "d_dup", "d_neg", "leaky", "prelu", "abs", "no offset", "ends in a bend"],
+    "name", ["m2_16x2", "m2_32x3", "d_dup", "d_neg", "leaky", "prelu", "abs", "no offset", "ends in a bend"]
 )
 def test_one_call_for_all_layers_gives_the_partition_of_bend_by_bend(name: str, monkeypatch) -> None:
     net = network(name)

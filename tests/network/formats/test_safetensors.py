@@ -33,11 +33,7 @@ def networks() -> list[creases.Network]:
 def test_a_network_comes_back_identical(net: creases.Network, tmp_path) -> None:
     path = net.save(tmp_path / "net.safetensors")
     assert os.listdir(tmp_path) == ["net.safetensors"]
-    for back in (
-        creases.read(path),
-        creases.read(str(path)),
-        creases.Network.from_bytes(net.to_bytes()),
-    ):
+    for back in (creases.read(path), creases.read(str(path)), creases.Network.from_bytes(net.to_bytes())):
         assert back.input_shape == net.input_shape
         assert back.dtype == net.dtype or not net.steps
         assert [(s.op, s.inputs, s.shape, s.options, s.path) for s in back.steps] == [

@@ -245,12 +245,7 @@ def acas_xu(listed: bool = False, flatten: Any = None) -> Any:
 @pytest.mark.parametrize("listed", [False, True])
 @pytest.mark.parametrize(
     "flatten",
-    [
-        None,
-        node("Flatten", "s", "h0", axis=0),
-        node("Reshape", "s target", "h0"),
-        node("Squeeze", "s", "h0"),
-    ],
+    [None, node("Flatten", "s", "h0", axis=0), node("Reshape", "s target", "h0"), node("Squeeze", "s", "h0")],
     ids=["flatten", "flatten at 0", "reshape", "squeeze"],
 )
 def test_files_like_acas_xu_load(listed: bool, flatten: Any, tmp_path) -> None:

@@ -143,12 +143,7 @@ def test_crossings_of_samples_are_recorded_in_the_order_they_happen():
     for beta in (0.0, 0.1, 0.6, 0.55, 0.15):
         tracker(Shallow([1.0], [-beta], [1.0]))
     events = [(event.step, event.kind, event.x, event.sample) for event in tracker.history().events()]
-    assert events == [
-        (2, "death", 0.1, -1),
-        (2, "birth", 0.6, -1),
-        (4, "death", 0.55, -1),
-        (4, "birth", 0.15, -1),
-    ]
+    assert events == [(2, "death", 0.1, -1), (2, "birth", 0.6, -1), (4, "death", 0.55, -1), (4, "birth", 0.15, -1)]
     tracker = Tracker([0.5, 0.2, -1.0], gate=1.0)
     for beta in (0.0, 0.1, 0.6, 0.55, 0.15):
         tracker(Shallow([1.0], [-beta], [1.0]))

@@ -183,10 +183,7 @@ def test_the_fit_is_a_spline_too():
         (([1, 2], [1, 2], 1.5), "pieces must be a positive integer, got 1.5"),
         (([1, 2], [1e200, -1e200], 1), "y must have squared errors that fit into float64; scale y or weights down"),
         (([-1.5e308, 1.5e308], [1, 2], 1), "x must have a range that fits into float64; scale x down"),
-        (
-            ([0, 1, 1e300], [1, 2, 3], 1),
-            "x must have different values at least 1e-70 of their range apart",
-        ),
+        (([0, 1, 1e300], [1, 2, 3], 1), "x must have different values at least 1e-70 of their range apart"),
         (([0.0, 1e-300], [1e100, -1e100], 1), "x must have a range wide enough that slopes fit into float64"),
     ],
 )

@@ -7,13 +7,7 @@ import torch
 from torch import nn
 
 from creases.growth.methods._first_order.statistics import statistics
-from creases.growth.methods._tiny.bottleneck import (
-    best_moves,
-    bottleneck,
-    optimal_units,
-    projected_pairs,
-    scale_moves,
-)
+from creases.growth.methods._tiny.bottleneck import best_moves, bottleneck, optimal_units, projected_pairs, scale_moves
 from first_order import activities, conv, data, loss, mlp, place_of
 
 
