@@ -43,6 +43,21 @@ def in_one_line(problem: object, most: int = 300) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
+#: Things that a message lists at most.
+MAX_LISTED = 100
+
+
+def list_some(texts: Sequence[str]) -> str:
+    """List texts, the first hundred of many: ``a, b and 7 more``."""
+    more = f" and {len(texts) - MAX_LISTED:,} more" if len(texts) > MAX_LISTED else ""
+    return ", ".join(texts[:MAX_LISTED]) + more
+
+
+def list_names(names: Sequence[str]) -> str:
+    """List names of columns in quotes: ``'a', 'b' and 7 more``."""
+    return list_some([repr(name) for name in names])
+
+
 def format_number(value: float) -> str:
     """Return a number with three digits and all digits before the point: 0.123, 12.3, 2015, 1.2e-07."""
     return f"{value:.0f}" if 999.5 <= abs(value) < 1e9 else f"{value:.3g}"

@@ -12,8 +12,8 @@ import pytest
 
 from creases.errors import InputError
 from creases.tables import CurveConfig, read_table
-from creases.tables._encoding import transformer
-from creases.tables._encoding.transformer import fit_category
+from creases.tables._encoding import columns
+from creases.tables._encoding.columns import fit_category
 from creases.tables._streaming import summary as counts
 from creases.tables._streaming.files import find_files
 from creases.tables._streaming.summary import ValueCounts
@@ -65,7 +65,7 @@ def make_words(n, rng):
 @pytest.mark.usefixtures("small_limits")
 def test_rows_with_very_many_texts_are_those_in_memory_bit_for_bit_but_for_the_pool(tmp_path, monkeypatch, missing):
     whole = make_words(4_000, np.random.default_rng(0))
-    monkeypatch.setattr(transformer, "RARE_SHARE", 80)  # values that are counted at all are not rare
+    monkeypatch.setattr(columns, "RARE_SHARE", 80)  # values that are counted at all are not rare
     expected = read_table(whole.to_pandas(), "y", missing=missing)
     monkeypatch.setattr(counts, "MOST_VALUES", 100)
     files, config = find_files(write_parts(whole, tmp_path)), CurveConfig(test_fraction=0)

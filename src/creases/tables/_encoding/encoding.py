@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -13,101 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._schema import BOOL, COUNT, NAMES, STRING, check_entries, choice, expect, is_number, optional
-from creases._text import plural
+from creases._text import list_names, list_some, plural
 from creases._typing import Floats, Ints, Task
 from creases.errors import ColumnWarning, FileError, InputError
-from creases.tables._encoding import transformer as _transformer
-from creases.tables._encoding.transformer import LARGEST
+from creases.tables._encoding.columns import LARGEST, ColumnEncoding, as_tuple, encode, fit_columns
 from creases.tables._reading import numbers
 from creases.tables._reading import times as dates
 from creases.tables._reading.columns import Column
 from creases.tables._reading.files import row_columns
 from creases.tables._reading.kinds import GIVEN_KINDS, ColumnKind, Kind, format_level
-from creases.tables._reading.numbers import NumberFormat, check_notation, read_notation, split_unit
-from creases.tables._reading.times import DateFormat
+from creases.tables._reading.numbers import check_notation, split_unit
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-# A column of a table: its kind, its use, and what its numbers are.
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnEncoding:
-    """A column of the table: its kind, its use, and what its numbers are."""
-
-    kind: ColumnKind
-    use: Literal["input", "target", "left out"]
-    n_missing: int = 0
-    means: tuple[float, ...] = ()  #: of numbers: what missing values become, one for each number
-    levels: tuple[str, ...] = ()  #: of a category: its values, sorted; "" where it is missing
-    rare: tuple[str, ...] = ()  #: those of them that are pooled
-    common: str = ""  #: the most frequent one
-
-    @property
-    def name(self) -> str:
-        """The name of the column."""
-        return self.kind.name
-
-    @property
-    def is_category(self) -> bool:
-        """Whether it becomes a column of 0 and 1 for each of its values."""
-        return self.kind.kind == "category"
-
-    @property
-    def n_frequent(self) -> int:
-        """Of a category: values with an input of their own."""
-        return len(self.levels) - len(self.rare)
-
-    @property
-    def n_levels(self) -> int:
-        """Of a category: inputs, one for each frequent value and one for all rare ones."""
-        return self.n_frequent + bool(self.rare)
-
-    def places(self, missing: str) -> dict[str, int]:
-        """Return the input of each value of a category, by number: that of rare ones is ``n_frequent``."""
-        place = {level: k for k, level in enumerate(level for level in self.levels if level not in self.rare)}
-        place |= dict.fromkeys(self.rare, self.n_frequent)
-        return place | ({"": place.get(self.common, len(place))} if missing == "mean" else {})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        forms: dict[str, Any] = {name: getattr(self.kind, name) for name in ("number", "date", "notation")}
-        kind = {entry.name: getattr(self.kind, entry.name) for entry in fields(self.kind) if entry.name not in forms}
-        formats = {name: None if form is None else form.to_dict() for name, form in forms.items()}
-        rest = {name: getattr(self, name) for name in ("use", "n_missing", "means", "levels", "rare", "common")}
-        return kind | formats | rest
-
-    @classmethod
-    def from_dict(cls, value: Mapping[str, Any]) -> ColumnEncoding:
-        """Return the column of plain data."""
-        number, date, words = value["number"], value["date"], value["words"]
-        kind = ColumnKind(
-            value["name"],
-            value["kind"],
-            value["note"],
-            value["left_out"],
-            None if number is None else NumberFormat(**number),
-            None if date is None else DateFormat(**{**date, "parts": as_tuple(date["parts"], "parts")}),
-            None if words is None else _as_pair(words),
-            read_notation(value["notation"]),
-            as_tuple(value["codes"], "codes"),
-        )
-        lists = {name: as_tuple(value[name], name) for name in ("means", "levels", "rare")}
-        return cls(kind, value["use"], value["n_missing"], common=value["common"], **lists)
-
-
-def as_tuple(values: Any, name: str) -> tuple[Any, ...]:
-    """Return a list of a file as a tuple; text is not a list of its letters."""
-    if not isinstance(values, list | tuple):
-        raise TypeError(f"{name} is {values!r}, not a list")
-    return tuple(values)
-
-
-def _as_pair(values: Any) -> tuple[Any, Any]:
-    first, second = as_tuple(values, "words")
-    return first, second
 
 
 # Checks of a table's encoding that was read from a file, which may be damaged.
@@ -186,9 +104,6 @@ Missing = Literal["indicate", "mean", "drop", "error"]
 Labels = Literal["text", "integer", "number", "boolean"]
 
 _VERSION = 2
-
-#: Columns that a message names at most.
-MAX_NAMED = 100
 
 
 @dataclass(frozen=True)
@@ -288,17 +203,13 @@ class TableEncoding:
     def ignored(self) -> str:
         """The columns that cannot be used, each with its reason; those that the user leaves out are not among them."""
         columns = [column for column in self.columns if column.kind.left_out and column.use == "left out"]
-        more = f" and {len(columns) - MAX_NAMED:,} more" if len(columns) > MAX_NAMED else ""
-        named = [f"{each.name!r} ({each.kind.kind}: {each.kind.note})" for each in columns[:MAX_NAMED]]
-        return ", ".join(named) + more
+        return list_some([f"{each.name!r} ({each.kind.kind}: {each.kind.note})" for each in columns])
 
     @property
     def pooled(self) -> str:
         """The categories whose rare values share an effect, each with how many and an example; "" if there are none."""
         columns = [column for column in self.inputs if column.rare]
-        more = f" and {len(columns) - MAX_NAMED:,} more" if len(columns) > MAX_NAMED else ""
-        named = [f"{plural(len(each.rare), 'rare value')} of {each.name!r}" for each in columns[:MAX_NAMED]]
-        return ", ".join(named) + more
+        return list_some([f"{plural(len(each.rare), 'rare value')} of {each.name!r}" for each in columns])
 
     @property
     def doubtful(self) -> dict[str, str]:
@@ -352,7 +263,7 @@ class TableEncoding:
         pairs = zip(self.inputs, chosen, strict=True)
         notes = [note for column, raw in pairs for note in find_unusual(column, raw)]
         unread = tuple(str(note) for note in notes if note.what not in ("unknown", "missing"))
-        X = _transformer.encode(self.inputs, chosen, self.missing)
+        X = encode(self.inputs, chosen, self.missing)
         return EncodedRows(X, tuple(map(str, notes)), unread)
 
     def describe(self) -> pd.DataFrame:
@@ -402,7 +313,7 @@ def fit_encoding(
 ) -> TableEncoding:
     """Return the encoding of a table's columns; ``target`` are its task and classes."""
     chosen = [(column, kind) for column, kind, use in zip(columns, kinds, uses, strict=True) if use == "input"]
-    fitted = iter(_transformer.fit(chosen, missing))
+    fitted = iter(fit_columns(chosen, missing))
     encoded = []
     for column, kind, use in zip(columns, kinds, uses, strict=True):
         values = next(fitted) if use == "input" else {}
@@ -430,7 +341,7 @@ def check_finite(columns: Sequence[Column], kinds: Sequence[ColumnKind]) -> None
         raise InputError(
             "data",
             "have finite numbers",
-            ", ".join(found[:MAX_NAMED]) + (f" and {len(found) - MAX_NAMED:,} more" if len(found) > MAX_NAMED else ""),
+            list_some(found),
             f"correct those cells, leave them empty, or leave {'the column' if len(found) == 1 else 'the columns'} out",
         )
 
@@ -493,9 +404,3 @@ def find_unusual(column: ColumnEncoding, raw: Column, counts: Ints | None = None
     if not column.n_missing:
         add("missing", gaps, raw.values)
     return found
-
-
-def list_names(names: Sequence[str]) -> str:
-    """List names of columns: ``'a', 'b' and 7 more``."""
-    more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
-    return ", ".join(map(repr, names[:MAX_NAMED])) + more

@@ -14,7 +14,8 @@ from creases._files import write_atomically
 from creases._text import plural
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.tables._encoding.encoding import ColumnEncoding, Feature, TableEncoding
+from creases.tables._encoding.columns import ColumnEncoding
+from creases.tables._encoding.encoding import Feature, TableEncoding
 from creases.tables._model.dialects import write_python, write_sql
 from creases.tables._model.onnx_export import run_onnx, write_onnx
 from creases.tables._model.program import Dot, Interpolate, Program, label_numbers, make_program

@@ -16,7 +16,7 @@ from creases.tables._model.program import FIELDS, If, Missing, Name, date_number
 from creases.tables._model.row_model import log_odds
 
 if TYPE_CHECKING:
-    from creases.tables._encoding.encoding import ColumnEncoding
+    from creases.tables._encoding.columns import ColumnEncoding
     from creases.tables._model.row_model import RowModel
 
 #: Versions of the operators, old enough for every runtime in use, and those that split the text of dates.

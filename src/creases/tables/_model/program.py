@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from creases._typing import Floats
-from creases.tables._encoding.encoding import ColumnEncoding, TableEncoding
+from creases.tables._encoding.columns import ColumnEncoding
+from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._model.row_model import log_odds
 from creases.tables._reading.numbers import IntervalFormat
 from creases.tables._reading.scales import ScaleFormat

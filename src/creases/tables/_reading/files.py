@@ -283,7 +283,7 @@ def _with_pyarrow(path: Path) -> list[Column] | None:
         parquet = import_module("pyarrow.parquet")
     except ImportError:
         return None
-    from creases.tables._streaming.files import raw_cells  # imports pyarrow
+    from creases.tables._reading.cells import raw_cells  # imports pyarrow
 
     file = parquet.ParquetFile(path)
     check_width(path, len(file.schema_arrow))

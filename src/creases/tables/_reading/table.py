@@ -13,18 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._schema import BOOL, DICT, STRING, optional, sequence
-from creases._text import plural
+from creases._text import list_names, list_some, plural
 from creases._typing import Floats, Task
 from creases._validation import check_arguments, check_choice
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._encoding.encoding import (
-    MAX_NAMED,
     Missing,
     TableEncoding,
     check_finite,
     fit_encoding,
-    list_names,
 )
 from creases.tables._reading.columns import Column
 from creases.tables._reading.files import csv_columns, frame_columns, read_raw_columns
@@ -445,8 +443,7 @@ def missing_report(columns: Sequence[Column]) -> str:
         if gaps.any():
             first = f"(the first in row {int(gaps.argmax())}, counted from 0)"
             parts.append(f"{column.name!r} {int(gaps.sum())} {first}")
-    more = f" and {plural(len(parts) - MAX_NAMED, 'more column')}" if len(parts) > MAX_NAMED else ""
-    return ", ".join(parts[:MAX_NAMED]) + more
+    return list_some(parts)
 
 
 def encode_frame(

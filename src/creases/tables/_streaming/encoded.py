@@ -10,10 +10,10 @@ import numpy as np
 
 from creases._typing import Bools, Floats
 from creases.errors import InputError
+from creases.tables._encoding.columns import encode_column
 from creases.tables._encoding.encoding import TableEncoding
-from creases.tables._encoding.transformer import encode_column
+from creases.tables._reading.cells import Cells
 from creases.tables._split.split import Keys, is_below, mix, row_keys
-from creases.tables._streaming.files import Cells
 from creases.tables._streaming.summary import RawReader
 
 

@@ -11,8 +11,9 @@ import pyarrow as pa
 from creases._engines import Engine
 from creases._typing import Ints
 from creases.errors import InputError
+from creases.tables._reading.cells import read_cells
 from creases.tables._reading.columns import Column
-from creases.tables._streaming.files import TableFiles, read_cells
+from creases.tables._streaming.files import TableFiles
 from creases.tables._streaming.passes import sum_blocks
 
 #: Rows from which the kinds of columns are seen, spread over the files; a table of fewer is read as a whole.

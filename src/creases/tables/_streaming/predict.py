@@ -17,9 +17,10 @@ from creases._files import write_atomically
 from creases.errors import InputError
 from creases.tables._encoding.encoding import TableEncoding, find_unusual
 from creases.tables._model.row_model import PredictionSummary
+from creases.tables._reading.cells import Cells, raw_cells
 from creases.tables._reading.files import is_stream
 from creases.tables._streaming.encoded import check_columns, encode_cells
-from creases.tables._streaming.files import Cells, TableFiles, find_files, raw_cells
+from creases.tables._streaming.files import TableFiles, find_files
 from creases.tables._streaming.passes import spool
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import numpy as np
 
 from creases._engines import Engine
 from creases.errors import InputError
-from creases.tables._encoding.encoding import ColumnEncoding
-from creases.tables._encoding.transformer import (
+from creases.tables._encoding.columns import (
+    ColumnEncoding,
     Sum,
     add_exactly,
     column_numbers,
@@ -23,8 +23,9 @@ from creases.tables._encoding.transformer import (
     is_code,
     most_levels,
 )
+from creases.tables._reading.cells import Cells, Unread, read_cells
 from creases.tables._reading.kinds import ColumnKind
-from creases.tables._streaming.files import Cells, TableFiles, Unread, read_cells
+from creases.tables._streaming.files import TableFiles
 from creases.tables._streaming.passes import sum_blocks
 
 # In how many rows each text is, in bounded memory: frequent texts of a column that has very many.

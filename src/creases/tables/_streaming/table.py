@@ -17,8 +17,10 @@ from creases._text import plural
 from creases._typing import Bools, Floats, Ints, Task
 from creases.errors import InputError
 from creases.problems import Problem
-from creases.tables._encoding.encoding import ColumnEncoding, TableEncoding
+from creases.tables._encoding.columns import ColumnEncoding
+from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._fit.doubtful_columns import choose_doubtful, note_trial
+from creases.tables._reading.cells import Cells
 from creases.tables._reading.columns import Column
 from creases.tables._reading.kinds import ColumnKind, note_unread
 from creases.tables._reading.table import choose_columns, doubtful_columns, make_problem, read_cells
@@ -26,7 +28,6 @@ from creases.tables._reading.target import encode_target, label_kind
 from creases.tables._split.rows import class_weights, merge_duplicates
 from creases.tables._split.split import LARGE, CurveConfig, Keys, TableSplit, is_below, mix
 from creases.tables._stages.families import NORMAL, Classes, Targets
-from creases.tables._streaming import files as raw_cells
 from creases.tables._streaming.encoded import EncodedBlock, EncodedReader, encode_cells
 from creases.tables._streaming.files import TableFiles
 from creases.tables._streaming.head import Head, read_head
@@ -290,7 +291,7 @@ def _encode_head(head: Sequence[Column], reader: EncodedReader, position: int) -
     """Return the rows from which kinds were seen as numbers (n, d), with their targets (n, 1)."""
     present = ~head[position].missing
     used = {column.name for column in reader.encoding.inputs}
-    cells = [raw_cells.Cells(column.rows(present)) for column in head if column.name in used]
+    cells = [Cells(column.rows(present)) for column in head if column.name in used]
     y = head[position].rows(present).values
     if reader.levels:
         number = {level: k for k, level in enumerate(reader.levels)}

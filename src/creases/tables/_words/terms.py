@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from creases._text import format_change, format_value, plural, short_names
 from creases._typing import Bools, Floats, Ints
-from creases.tables._encoding.encoding import ColumnEncoding, Feature, TableEncoding
+from creases.tables._encoding.columns import ColumnEncoding
+from creases.tables._encoding.encoding import Feature, TableEncoding
 from creases.tables._reading.times import CYCLES, FEW_DAYS, date_numbers
 from creases.tables._stages.families import apply_link
 from creases.tables._stages.model import CurveModel
