@@ -79,8 +79,8 @@ def test_a_trend_that_multiplies_is_judged_by_the_family_of_the_targets():
     x, t = rng.uniform(-2, 2, 400), np.arange(1, 401)
     frame = pd.DataFrame({"t": t, "x": x, "y": np.exp(2 * x + t / 400) * rng.gamma(2, 0.5, 400)})
     model, _ = fit(frame)
-    assert (model.function.family, model.features) == ("gamma", ("t", "x"))
-    assert fit(frame, family="normal")[0].features == ("x",)  # the noise of few large targets hides it
+    assert (model.function.family, model.schema.features) == ("gamma", ("t", "x"))
+    assert fit(frame, family="normal")[0].schema.features == ("x",)  # the noise of few large targets hides it
 
 
 def test_text_that_is_missing_in_rows_of_another_kind_is_used():

@@ -109,10 +109,10 @@ def test_curves_are_kept_where_units_are_hardly_better_than_they_are() -> None:
     """On iris, units beat lines by two standard errors and curves do not: these bring nine tenths of the gain."""
     model = creases.fit_table(creases.problems.get("iris"))
     assert model.function.units is None
-    losses = {step.stage: step.loss for step in model.steps}
+    losses = {step.stage: step.loss for step in model.function.steps}
     gain = {stage: losses["linear"] - loss for stage, loss in losses.items()}
     assert gain["curves"] > 0.8 * gain.get("units", 0.0) > 0
-    assert next(step.stage for step in model.steps if step.is_kept) == "curves"
+    assert next(step.stage for step in model.function.steps if step.is_kept) == "curves"
 
 
 def test_an_ensemble_has_the_units_of_all_trainings_and_is_no_worse() -> None:
