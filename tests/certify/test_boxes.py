@@ -17,7 +17,7 @@ import creases
 from creases.certify._boxes import few_inputs
 from creases.certify._boxes import search as search_module
 from creases.certify._boxes.chain import read_chain, read_stages
-from creases.certify._boxes.search import exact_outputs, is_inside, search_cases
+from creases.certify._boxes.search import exact_outputs, search_cases
 from creases.certify.proofs import check_proof
 from creases.certify.properties import Case, Property, _case_search, verify
 from creases.network import Network
@@ -279,8 +279,9 @@ def test_rows_of_inputs_belong_to_a_case() -> None:
     assert verdict.status == "violated"
     chain = read_chain(net.to(torch.float64))
     assert chain is not None
-    assert is_inside(chain.stages, wide, verdict.counterexample)
-    assert not is_inside(chain.stages, case, verdict.counterexample)
+    y = exact_outputs(chain.stages, verdict.counterexample)
+    assert wide.contains(verdict.counterexample, y)
+    assert not case.contains(verdict.counterexample, y)
 
 
 @pytest.mark.slow

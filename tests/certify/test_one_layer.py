@@ -9,8 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 import creases
-from creases.certify.properties import parse_vnnlib, verify
-from creases.certify.properties._property import Case, Property
+from creases.certify.properties import Case, Property, parse_vnnlib, verify
 
 
 def largest(W: np.ndarray, b: np.ndarray, V: np.ndarray, c: np.ndarray, leak: float, box: np.ndarray) -> float:

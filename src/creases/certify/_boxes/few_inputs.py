@@ -21,7 +21,8 @@ from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from creases._typing import Bools, Floats, Ints
 from creases.certify._boxes.chain import Stage
-from creases.certify._boxes.search import Answer, CaseLike, TreeLog, is_inside
+from creases.certify._boxes.search import Answer, TreeLog, exact_outputs
+from creases.certify._case import Case
 from creases.certify.propagation._intervals import UNDERFLOW, UNIT, gamma
 
 #: Numbers of a batch of boxes, and its most boxes.
@@ -83,7 +84,7 @@ def is_supported(stages: Sequence[Stage]) -> bool:
 
 def search_cases(
     stages: Sequence[Stage],
-    cases: Sequence[CaseLike],
+    cases: Sequence[Case],
     until: float,
     *,
     keep_tree: bool = False,
@@ -94,7 +95,7 @@ def search_cases(
 
 def search_part(
     stages: Sequence[Stage],
-    cases: Sequence[CaseLike],
+    cases: Sequence[Case],
     nodes: Boxes | None,
     until: float,
     number: int,  # of ascents, which there are none of
@@ -128,7 +129,7 @@ class _Search:
     def __init__(
         self,
         stages: Sequence[Stage],
-        cases: Sequence[CaseLike],
+        cases: Sequence[Case],
         keep_tree: bool,
     ) -> None:
         self.cases = cases
@@ -230,9 +231,8 @@ class _Search:
         if value.max() < -1e-9 * (1 + float(np.abs(self.e).max(initial=0.0))):
             return None
         self.checks += 1
-        if any(is_inside(self.stages, case, x) for case in self.cases):
-            return np.asarray(x)
-        return None
+        y = exact_outputs(self.stages, x)
+        return np.asarray(x) if any(case.contains(x, y) for case in self.cases) else None
 
 
 def merge_mirrors(stages: Sequence[Stage]) -> list[Stage]:

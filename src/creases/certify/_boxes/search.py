@@ -8,14 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from creases._typing import Floats, Ints
 from creases.certify._boxes.attack import climb
 from creases.certify._boxes.chain import Chain, Stage, read_chain
+from creases.certify._case import Case
 from creases.certify._exact import Dyadic, bend_exactly, multiply_exactly
 from creases.certify.proofs._format import Leaf, Multipliers, Split
 from creases.certify.propagation._intervals import gamma
@@ -38,40 +38,6 @@ ASCENTS = 3
 
 #: Room on a stack for boxes that are split: the most of them, and numbers that they take.
 ROOM, ROOM_SIZE = 200, 2**20
-
-
-class CaseLike(Protocol):
-    """Inputs of a box with ``A x <= b`` whose outputs have ``C y + D x <= d``."""
-
-    @property
-    def box(self) -> Floats:
-        """(n, 2)."""
-        ...
-
-    @property
-    def A(self) -> Floats:
-        """(r, n)."""
-        ...
-
-    @property
-    def b(self) -> Floats:
-        """(r,)."""
-        ...
-
-    @property
-    def C(self) -> Floats:
-        """(k, m)."""
-        ...
-
-    @property
-    def D(self) -> Floats:
-        """(k, n)."""
-        ...
-
-    @property
-    def d(self) -> Floats:
-        """(k,)."""
-        ...
 
 
 @dataclass
@@ -118,21 +84,9 @@ class TreeLog:
                     self.rows[case][node] = row
 
 
-def is_inside(stages: Sequence[Stage], case: CaseLike, x: Floats) -> bool:
-    """Whether a point (n,) and its outputs are in a case, in exact arithmetic."""
-    if not ((case.box[:, 0] <= x) & (x <= case.box[:, 1])).all():
-        return False
-    exact = [Fraction(value) for value in x.tolist()]
-    if any(dot(row, exact) > Fraction(limit) for row, limit in zip(case.A, case.b.tolist(), strict=True)):
-        return False
-    y = exact_outputs(stages, x) if len(case.d) else []
-    rows = zip(case.C, case.D, case.d.tolist(), strict=True)
-    return all(dot(of_y, y) + dot(of_x, exact) <= Fraction(limit) for of_y, of_x, limit in rows)
-
-
 def search_cases(
     chain: Chain,
-    cases: Sequence[CaseLike],
+    cases: Sequence[Case],
     until: float,
     *,
     threads: int = 1,
@@ -151,7 +105,7 @@ def search_cases(
 
 def search_part(
     chain: Chain,
-    cases: Sequence[CaseLike],
+    cases: Sequence[Case],
     nodes: Stack | None,
     until: float,
     number: int,
@@ -177,7 +131,7 @@ class _Search:
     def __init__(
         self,
         chain: Chain,
-        cases: Sequence[CaseLike],
+        cases: Sequence[Case],
         threads: int,
         keep_tree: bool,
     ) -> None:
@@ -273,7 +227,8 @@ class _Search:
         return None
 
     def _is_violation(self, x: Floats, best: float) -> bool:
-        if any(is_inside(self.chain.stages, case, x) for case in self.cases):
+        y = exact_outputs(self.chain.stages, x)
+        if any(case.contains(x, y) for case in self.cases):
             return True
         self.rows = self.rows._replace(near=-max(2 * best, 0.0) if best >= 0 else 0.0)  # a better one next time
         return False
@@ -293,7 +248,7 @@ def _stages(chain: Chain, box: Floats) -> Stages:
     return Stages(chain.widths, chain.W, chain.b, chain.leak, errors, reach, gamma(4 * int(chain.widths.sum())))
 
 
-def _rows(chain: Chain, cases: Sequence[CaseLike], net: Stages, keep_tree: bool) -> Rows:
+def _rows(chain: Chain, cases: Sequence[Case], net: Stages, keep_tree: bool) -> Rows:
     from creases.certify._boxes.kernel import Rows
 
     m = int(chain.widths[-1])
@@ -360,14 +315,7 @@ def exact_outputs(stages: Sequence[Stage], x: Floats) -> list[Fraction]:
     return h.fractions()
 
 
-def dot(row: Floats, values: list[Fraction]) -> Fraction:
-    """Return the exact product of a row (n,) of floats and fractions (n,)."""
-    return sum((Fraction(a) * v for a, v in zip(row.tolist(), values, strict=True) if a), Fraction(0))
-
-
-def case_trees(
-    log: TreeLog, cases: Sequence[CaseLike], is_open: Sequence[bool]
-) -> list[tuple[Split | Leaf, ...] | None]:
+def case_trees(log: TreeLog, cases: Sequence[Case], is_open: Sequence[bool]) -> list[tuple[Split | Leaf, ...] | None]:
     """Return for each case the tree that proves that it is empty; None for those that are open."""
     trees: list[tuple[Split | Leaf, ...] | None] = []
     first = 0
@@ -418,5 +366,5 @@ def _search_once() -> None:
     chain = read_chain(read([([[1.0]], [0.0]), ([[1.0]], [0.0])]))
     assert chain is not None
     one, none = np.ones((1, 1)), np.zeros((1, 1))
-    case = SimpleNamespace(box=np.array([[0.0, 1.0]]), A=one[:0], b=np.zeros(0), C=-one, D=none, d=np.array([-2.0]))
+    case = Case(box=np.array([[0.0, 1.0]]), A=one[:0], b=np.zeros(0), C=-one, D=none, d=np.array([-2.0]))
     search_cases(chain, [case], until=0.0)

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from creases._typing import Floats
+from creases.certify._case import dot
 from creases.certify._exact import exact_outputs
 from creases.certify._maximize.dense import DenseForm, round_down, round_up
 from creases.certify._maximize.nodes import FREE, Nodes
@@ -35,11 +36,7 @@ def least_value(net: Network, form: DenseForm, rows: Floats, offsets: Floats, x:
 
 def exact_least(rows: Floats, offsets: Floats, y: Vector) -> Fraction:
     """Return the smallest of ``rows y + offsets`` in fractions."""
-    terms = [
-        sum((Fraction(w) * value for w, value in zip(row, y, strict=True) if w), Fraction(offset))
-        for row, offset in zip(rows.tolist(), offsets.tolist(), strict=True)
-    ]
-    return min(terms)
+    return min(dot(row, y) + Fraction(offset) for row, offset in zip(rows.tolist(), offsets.tolist(), strict=True))
 
 
 def exact_coefficient(form: DenseForm, row: Floats, column: int, x: Floats) -> float | None:

@@ -377,11 +377,11 @@ class Search:
         _, _, depends, _, code, number, starts = self._joined
         convex, sums = self.leak <= 1, len(self.question.sums[1])
         evidence = []
-        for i, each in enumerate(near):
+        for i, (_, y, limits) in enumerate(near):
             part = slice(starts[i], starts[i + 1])
             slopes = np.array([np.where(convex, of.below[i], of.above[i]) for of in around])
             evidence.append(
-                Evidence.of(each.y, sums, each.limits, code[part], depends[part], slopes, number[part], bent[i], convex)
+                Evidence.of(y, sums, limits, code[part], depends[part], slopes, number[part], bent[i], convex)
             )
         scale = self.scale
         for node, each, shown in zip(nodes, evidence, self._combine(nodes, evidence, around[0]), strict=True):

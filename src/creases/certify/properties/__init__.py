@@ -5,7 +5,8 @@ also live :func:`creases.certify.holds` and :func:`creases.certify.monotone`. A 
 what ``put_side_by_side`` makes of them.
 """
 
-from creases.certify.properties._property import Case, Property, put_side_by_side
+from creases.certify._case import Case
+from creases.certify.properties._property import Property, put_side_by_side
 from creases.certify.properties._verify import verify
 from creases.certify.properties._vnnlib import parse_vnnlib, read_vnnlib
 

@@ -16,6 +16,7 @@ from creases._typing import Floats, Progress
 from creases.certify._boxes.chain import pad_stages, read_stages
 from creases.certify._boxes.search import Answer, case_trees, compile_search, search_part
 from creases.certify._boxes.search import search_cases as search_boxes
+from creases.certify._case import Case
 from creases.certify._maximize.domain import Domain, shrink
 from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.one_layer import is_made_for
@@ -24,7 +25,7 @@ from creases.certify._maximize.search import Limits, open_search, sample_points
 from creases.certify._maximize.tree_search import TreeSearch
 from creases.certify._whole_numbers import EVERY_INPUT, Columns, maximize_over_columns
 from creases.certify.proofs._format import ClaimProof, Leaf, Split
-from creases.certify.properties._property import Case, Verdict
+from creases.certify.properties._property import Verdict
 from creases.network import Network
 
 #: The most inputs of dense networks whose boxes are split; with more, units are. With few, bounds go forwards.

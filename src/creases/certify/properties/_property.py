@@ -9,65 +9,16 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from creases._program import Step
 from creases._text import OneLine, plural
 from creases._typing import Floats
 from creases.certify._bounds import output_bounds
+from creases.certify._case import Case, Numbers, dot
 from creases.certify.proofs import Proof
 from creases.certify.proofs._format import CaseSet, VerifyStatement
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
-
-Numbers = NDArray[Any]  #: float64; fractions (objects) where a number is no float64
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """A set that must not occur: inputs of a box with ``A x <= b`` whose outputs have ``C y + D x <= d``.
-
-    Numbers are taken at their exact value: arrays of float64, or of fractions where a number is no float64.
-    """
-
-    box: Numbers  #: (n, 2); both ends may be equal
-    A: Numbers  #: (r, n)
-    b: Numbers  #: (r,)
-    C: Numbers  #: (k, m)
-    D: Numbers  #: (k, n) zeros unless rows join inputs and outputs
-    d: Numbers  #: (k,)
-
-    @property
-    def is_float(self) -> bool:
-        """Whether all numbers are float64."""
-        return all(getattr(self, part.name).dtype != object for part in fields(self))
-
-    def contains(self, x: Sequence[Any] | Floats, y: Sequence[Any] | Floats, high: Sequence[Any] | None = None) -> bool:
-        """Whether an input (n,) is in the set with outputs (m,), or all outputs from ``y`` to ``high``: exactly."""
-        x, low = [Fraction(value) for value in x], [Fraction(value) for value in y]
-        ends = low if high is None else [Fraction(value) for value in high]
-        if not all(least <= value <= most for value, (least, most) in zip(x, self.box.tolist(), strict=True)):
-            return False
-        if any(_dot(row, x) > limit for row, limit in zip(self.A.tolist(), self.b.tolist(), strict=True)):
-            return False
-        for of_y, of_x, limit in zip(self.C.tolist(), self.D.tolist(), self.d.tolist(), strict=True):
-            worst = [a if c < 0 else b for c, a, b in zip(of_y, low, ends, strict=True)]
-            if _dot(of_y, worst) + _dot(of_x, x) > limit:
-                return False
-        return True
-
-    def is_below(self, rows: Sequence[int], x: Sequence[Any], y: Sequence[Any], high: Sequence[Any]) -> bool:
-        """Whether some rows of outputs are below their limits for an input and all outputs from ``y`` to ``high``."""
-        point, low, ends = ([Fraction(value) for value in values] for values in (x, y, high))
-        for k in rows:
-            worst = [a if c < 0 else b for c, a, b in zip(self.C[k].tolist(), low, ends, strict=True)]
-            if _dot(self.C[k].tolist(), worst) + _dot(self.D[k].tolist(), point) >= Fraction(self.d[k]):
-                return False
-        return True
-
-
-def _dot(row: Sequence[Any], values: Sequence[Fraction]) -> Fraction:
-    return sum((Fraction(a) * value for a, value in zip(row, values, strict=True) if a), Fraction(0))
 
 
 @dataclass(frozen=True)
@@ -149,9 +100,9 @@ def enclose_case(net: Network, case: Case) -> Case:
             raise InputError("prop", "have coefficients of outputs that are float64, where outputs are this large")
         reach_y = [Fraction(float(value)) for value in np.abs(ends).max(axis=0)]
     (A, a_away), (C, c_away), (D, d_away) = (_nearest(rows) for rows in (case.A, case.C, case.D))
-    b = [Fraction(limit) + _dot(row, reach_x) for limit, row in zip(case.b.tolist(), a_away, strict=True)]
+    b = [Fraction(limit) + dot(row, reach_x) for limit, row in zip(case.b.tolist(), a_away, strict=True)]
     d = [
-        Fraction(limit) + _dot(of_y, reach_y) + _dot(of_x, reach_x)
+        Fraction(limit) + dot(of_y, reach_y) + dot(of_x, reach_x)
         for limit, of_y, of_x in zip(case.d.tolist(), c_away, d_away, strict=True)
     ]
     return Case(box, A, round_numbers(b, np.inf), C, D, round_numbers(d, np.inf))

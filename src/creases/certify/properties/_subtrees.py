@@ -22,6 +22,7 @@ import numpy as np
 from creases._engines import Engine, run_in_order, start_engine
 from creases._typing import Floats, Progress
 from creases.certify._boxes.search import TreeLog, case_trees
+from creases.certify._case import Case
 from creases.certify.proofs._format import ClaimProof
 from creases.certify.proofs._record import TreeRecord
 from creases.certify.properties._case_search import (
@@ -38,7 +39,7 @@ from creases.certify.properties._case_search import (
     open_case,
     seconds_to_compile,
 )
-from creases.certify.properties._property import Case, Verdict
+from creases.certify.properties._property import Verdict
 from creases.network import Network
 
 #: The first tasks, which this process does, and the first of a search, which are small: soon there is work for all.

@@ -16,6 +16,7 @@ from creases._engines import MANY, choose_engine, open_engine
 from creases._schema import INTEGER, sequence
 from creases._typing import Floats, Progress
 from creases._validation import check_arguments, check_number
+from creases.certify._case import Case
 from creases.certify._exact import exact_outputs
 from creases.certify._whole_numbers import Columns, check_columns
 from creases.certify.proofs._digest import make_proof
@@ -23,7 +24,6 @@ from creases.certify.proofs._format import ClaimProof, VerifyStatement
 from creases.certify.propagation._linear import linear_value_bounds
 from creases.certify.properties._case_search import decide_cases
 from creases.certify.properties._property import (
-    Case,
     Property,
     Verdict,
     as_numbers,

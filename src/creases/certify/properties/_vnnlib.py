@@ -25,7 +25,8 @@ from math import prod
 from pathlib import Path
 
 from creases._files import read_text
-from creases.certify.properties._property import Case, PartNetwork, Property, as_numbers
+from creases.certify._case import Case
+from creases.certify.properties._property import PartNetwork, Property, as_numbers
 from creases.errors import FileError
 
 #: The most cases that assertions may multiply out to.
