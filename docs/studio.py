@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -68,7 +68,7 @@ def drag_knot(page: Page) -> None:
     page.mouse.down()
     page.mouse.move(x, y - 18)
     page.mouse.up()
-    page.locator(".effect").wait_for(timeout=60_000)
+    page.locator(".effect").first.wait_for(timeout=60_000)
 
 
 def write_table(path: Path) -> None:
@@ -76,7 +76,8 @@ def write_table(path: Path) -> None:
     sys.path.append(str(DOCS.parent / "tests"))
     from documents import run_until
 
-    run_until(DOCS.parent / "README.md", "creases.fit_table(")["days"].to_csv(path, index=False)
+    with chdir(path.parent):  # the page saves its picture
+        run_until(DOCS.parent / "README.md", "creases.fit_table(")["days"].to_csv(path, index=False)
 
 
 def main(names: list[str]) -> None:

@@ -11,6 +11,9 @@ import type { ColumnCurve, LevelsData } from "./types";
 /** How far bars can be dragged, in lengths of the longest. */
 const ROOM = 1.3;
 
+/** Pixels of a dot that is dragged with a mouse, and with a finger. */
+const MOUSE = 13, FINGER = 20;
+
 type Held = { row: number; output: number; y: number };
 
 export function LevelEditor({ column, outputs, levels = [], chart }: ColumnCurve & { chart: LevelsData }) {
@@ -39,11 +42,11 @@ export function LevelEditor({ column, outputs, levels = [], chart }: ColumnCurve
     event.preventDefault();
     send({ row, output, y: roundTo(value(row, output) + right * 5 * step, step) });
   };
-  const handle = (row: number, output: number, left: string) => (
+  const handle = (row: number, output: number, place: { left: string; top?: string }) => (
     <div
       key={`grip${output}`}
       class={`grip${several ? " dot" : ""}${picked?.row === row && picked.output === output ? " picked" : ""}`}
-      style={several ? { left, background: classColor(output, dark.value) } : { left }}
+      style={several ? { ...place, background: classColor(output, dark.value) } : place}
       tabIndex={0} role="slider" aria-orientation="horizontal"
       aria-label={`${column}, ${levels[row]}${several ? `, ${outputs[output]}` : ""}`}
       aria-valuenow={value(row, output)} aria-valuemin={-limit} aria-valuemax={limit}
@@ -62,7 +65,7 @@ export function LevelEditor({ column, outputs, levels = [], chart }: ColumnCurve
   const shown = held ?? (picked && chart.levels[picked.row] ? { ...picked, y: value(picked.row, picked.output) } : null);
   return (
     <div class="editor">
-      <Levels {...chart} title="" levels={bars} limit={limit}>{handle}</Levels>
+      <Levels {...chart} title="" levels={bars} limit={limit} lane={matchMedia("(pointer: coarse)").matches ? FINGER : MOUSE}>{handle}</Levels>
       <p class="quiet knot-tools">{shown ? label(shown) : `Drag ${several ? "a dot" : "the end of a bar"} to change its value.`}</p>
     </div>
   );

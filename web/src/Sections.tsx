@@ -177,7 +177,7 @@ function Matrix({ rows, columns, values, down, across }: MatrixData) {
             <tr key={i}>
               <th scope="row">{rows[i]}</th>
               {row.map((value, k) => (
-                <td key={k} class={i === k ? "right" : value ? "wrong" : ""} title={`${Math.round((100 * value) / sums[i])}% of ${rows[i]}`}>
+                <td key={k} class={i === k ? "correct" : value ? "wrong" : ""} title={`${Math.round((100 * value) / sums[i])}% of ${rows[i]}`}>
                   <i style={{ opacity: 0.75 * (value / sums[i]) }} /><span>{value}</span>
                 </td>
               ))}

@@ -1,14 +1,22 @@
-"""Sections of a document as text: the sentences and tables that reports have too, for a terminal or a text file."""
+"""Sections of a document, and the columns of a table, as text for a terminal or a file."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.table import Table
+
+from creases.cli.console import note, print_table
+
+if TYPE_CHECKING:
+    from creases.tables import TableEncoding
+
+#: Columns that are listed at most.
+LISTED = 40
 
 #: Columns of a table beyond which it does not fit a terminal.
 MAX_COLUMNS = 9
@@ -71,3 +79,31 @@ def _table_parts(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterato
     for row in rows:
         table.add_row(*map(escape, row))
     yield table
+
+
+def print_columns(encoding: TableEncoding) -> None:
+    """Print the kind and use of every column, before anything is trained."""
+    frame = encoding.describe()
+    rows: list[tuple[str, ...]] = [
+        (str(name), str(kind), str(use), str(missing or ""), str(text))
+        for name, kind, use, missing, text in frame.head(LISTED).itertuples(index=False)
+    ]
+    if len(frame) > LISTED:
+        rows.append((f"... {len(frame) - LISTED:,} more", "", "", "", ""))
+    print_table("Columns", rows, ("column", "kind", "use", "missing", "note"), left=(0, 1, 2, 4))
+    print_readings(encoding)
+
+
+def print_readings(encoding: TableEncoding) -> None:
+    """Say which texts are read as times and the like, which columns are ignored, and which look like IDs."""
+    read = [f"{column.name!r} as {column.kind.kind}" for column in encoding.columns if column.kind.is_reading]
+    if read:
+        more = f" and {len(read) - LISTED:,} more" if len(read) > LISTED else ""
+        note(f"Read: {', '.join(read[:LISTED])}{more}. Read a column otherwise with --kind-of COLUMN=KIND.")
+    for name, text in encoding.doubtful.items():
+        note(f"Caution: {text}. Ignore it with --drop {name}.")
+    left_out = encoding.left_out
+    if left_out:
+        listing = ", ".join(f"{name!r} ({why})" for name, why in list(left_out.items())[:LISTED])
+        more = f" and {len(left_out) - LISTED:,} more" if len(left_out) > LISTED else ""
+        note(f"Ignored: {listing}{more}. Use a column anyway with --inputs; ignore others with --drop.")

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from creases.cli._completion import complete_data
-from creases.cli._missing import Missing
 from creases.cli._values import parse_class_weight, parse_codes, parse_kinds, parse_number_or_name, split_names
 from creases.cli.console import option_panels
 
@@ -25,6 +24,15 @@ class Task(StrEnum):
 
     classification = "classification"
     regression = "regression"
+
+
+class Missing(StrEnum):
+    """What to do about missing values."""
+
+    indicate = "indicate"
+    mean = "mean"
+    drop = "drop"
+    error = "error"
 
 
 def data_argument(metavar: str, text: str) -> Any:

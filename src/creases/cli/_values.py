@@ -1,9 +1,19 @@
-"""Parse the values of options of ``creases fit`` and ``creases grow``."""
+"""Values of options that several commands have, and how they are parsed."""
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from creases.cli._arguments import parse_numbers
 from creases.errors import InputError
+
+
+class Engine(StrEnum):
+    """Where independent tasks run."""
+
+    local = "local"
+    serial = "serial"
+    ray = "ray"
 
 
 def split_names(values: list[str] | None) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ import typer
 
 from creases._text import plural
 from creases.cli._completion import TABLES, complete_files
-from creases.cli._engine import Engine
 from creases.cli._output import check_outputs
+from creases.cli._values import Engine
 from creases.cli.console import command, note, print_json, print_next, print_table, repeat_command, show_progress
 from creases.errors import InputError
 

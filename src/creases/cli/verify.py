@@ -12,7 +12,7 @@ import typer
 from creases.cli import _model as model
 from creases.cli._arguments import parse_shape
 from creases.cli._completion import complete_files, complete_model
-from creases.cli._engine import Engine
+from creases.cli._values import Engine
 from creases.cli.console import command, divert_stdout, err, out, print_json, print_next, repeat_command, show_progress
 from creases.errors import InputError
 

@@ -73,12 +73,13 @@ def test_calibration_has_the_frequency_of_the_second_class_in_each_bin(birds):
     problem, none = birds.data.problem, birds.data.parts[0][:0]
     tested = replace(birds.data, parts=(none, none, np.arange(len(birds.data.rows))))
     calibration, confidence = confidence_sections(tested, score_outputs(birds.net, tested))
-    (line,) = calibration["charts"][0]["series"]
+    line, points = calibration["charts"][0]["series"]
     small = softmax(birds.net(problem.X), axis=1)[:, 1]
     bins = [np.flatnonzero((small * 10).astype(int) == k) for k in range(10)]
     bins = [part for part in bins if len(part)]
     assert line["x"] == pytest.approx([small[part].mean() for part in bins], rel=1e-4)
     assert line["y"] == pytest.approx([problem.y[part].mean() for part in bins], rel=1e-4, abs=1e-9)
+    assert (points["x"], points["y"]) == (line["x"], line["y"])
     right = np.argmax(birds.net(problem.X), axis=1) == problem.y
     bars = [sum(series["y"]) for series in confidence["charts"][0]["series"]]
     assert bars == [right.sum(), (~right).sum()]

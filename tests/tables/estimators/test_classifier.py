@@ -307,3 +307,11 @@ def test_known_names_of_features_are_told(short: Any) -> None:
     model = copy.copy(short)
     model.feature_names_in_ = np.array(["length", "width"], object)
     assert "(length " in model.summary()
+
+
+def test_a_budget_that_ends_before_held_out_rows_are_predicted_gives_no_validation_score() -> None:
+    X, y = load_iris(return_X_y=True)
+    model = GrowingClassifier(budget=20, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert model.history_.last["validation_score"] is None
+    assert "validation" not in model.summary()

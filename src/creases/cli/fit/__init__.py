@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from creases.cli._completion import complete_files
-from creases.cli._missing import Missing
 from creases.cli._table_options import (
     FILES,
     AsJson,
@@ -19,6 +18,7 @@ from creases.cli._table_options import (
     Header,
     Inputs,
     Kinds,
+    Missing,
     MissingOption,
     Target,
     TaskOption,

@@ -13,8 +13,7 @@ from rich.console import RenderableType
 from rich.markup import escape
 
 from creases._files import write_atomically, write_json
-from creases.cli._columns import print_readings
-from creases.cli._sections import section_parts, write_text
+from creases.cli._sections import print_readings, section_parts, write_text
 from creases.cli.console import command, out, print_next
 from creases.errors import ColumnWarning
 from creases.show.report import table_document

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from creases.cli._completion import complete_files, complete_words
-from creases.cli._missing import Missing
 from creases.cli._table_options import (
     AsJson,
     ClassWeight,
@@ -19,6 +19,7 @@ from creases.cli._table_options import (
     Header,
     Inputs,
     Kinds,
+    Missing,
     MissingOption,
     Target,
     TaskOption,
@@ -33,12 +34,23 @@ from creases.cli._table_options import (
 )
 from creases.cli._values import parse_budget, parse_widths
 from creases.cli.console import note, print_json
-from creases.cli.grow._choices import Method
 from creases.cli.grow._interruption import interruptible
 from creases.errors import InputError, RequestError
 
 if TYPE_CHECKING:
     from creases.tables import RunSettings
+
+
+class Method(StrEnum):
+    """Growth methods."""
+
+    auto = "auto"
+    fold = "fold"
+    tiny = "tiny"
+    gradmax = "gradmax"
+    random = "random"
+    split = "split"  # type: ignore[assignment]  # a member, not str's method
+
 
 #: Defaults of ``GrowthConfig``, which the help shows.
 TEST_FRACTION, SEED = 0.2, 0

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.table import Table
 
 from creases._files import write_json
-from creases.cli._columns import print_columns
+from creases.cli._sections import print_columns
 from creases.cli.console import command, note, out, print_next
 from creases.cli.grow._report import Report, parts
 from creases.cli.grow._write import write

@@ -267,7 +267,7 @@ def _load(name: str, shape: tuple[int, ...] | None, out: Path | None) -> tuple[n
     """Return the module to prune; raise an error now if the result could not be written later."""
     from tempfile import TemporaryDirectory
 
-    from creases.cli.prune._module import load_module
+    from creases.cli.prune._data import load_module
     from creases.network import read
 
     model, shape = load_module(name, shape)

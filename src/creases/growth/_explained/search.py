@@ -136,12 +136,13 @@ class Trained:
 
     @property
     def numbers(self) -> dict[str, float | None]:
-        """Return loss and score of the rows fitted and held out."""
+        """Return loss and score of the rows fitted and held out; None if no budget was left for those that judge."""
+        is_judged = all(net.V.any() for net in self.nets if net.width)
         return {
             "loss": self.loss,
             "score": self.score,
-            "validation_loss": self.held_loss,
-            "validation_score": self.held_score,
+            "validation_loss": self.held_loss if is_judged else None,
+            "validation_score": self.held_score if is_judged else None,
         }
 
 

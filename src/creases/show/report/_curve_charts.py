@@ -9,7 +9,8 @@ import numpy as np
 
 from creases._text import format_change, format_value
 from creases._typing import Floats
-from creases.show._figures._column_axes import LEAST_RANGE, ColumnAxis, PairLines, axis_ticks
+from creases.show._figures._column_axes import LEAST_RANGE, ColumnAxis, PairLines, axis_ticks, pair_label
+from creases.show.report._page import round_values
 from creases.tables import LevelGraph, NumberGraph, PairGraph
 
 #: Values of a category that have a bar, and of one in a pair that have a curve: those with the largest effects.
@@ -46,16 +47,20 @@ def line_chart(graph: PairGraph) -> dict[str, Any]:
     number, category, k, values = PairLines.from_graph(graph)
     shown = np.sort(np.argsort(-np.abs(values).max(axis=1), kind="stable")[:LINES])
     series = [
-        {"kind": "line", "x": _round(number.knots), "y": _round(values[row]), "color": n, "name": category.levels[row]}
+        {
+            "kind": "line",
+            "x": round_values(number.knots),
+            "y": round_values(values[row]),
+            "color": n,
+            "name": category.levels[row],
+        }
         for n, row in enumerate(shown.tolist())
     ]
-    of = f", for {graph.outputs[k]}" if len(graph.outputs) > 1 else ""
-    if len(shown) < len(values):
-        of += f" (those {len(shown)} of {len(values)} {category.name} with the largest effects)"
+    few = f" ({len(shown)} of {len(values)} values of {category.name})" if len(shown) < len(values) else ""
     return {
-        "title": graph.name + of,
+        "title": graph.name + few,
         "x": {"name": number.name, **_ticks(number)},
-        "y": {"name": graph.unit},
+        "y": {"name": pair_label(graph, k)},
         "series": series,
     }
 
@@ -71,9 +76,15 @@ def _number_chart(graph: NumberGraph, least: float) -> dict[str, Any]:
         x, y = graph.knots, graph.values[:, k]
         if graph.errors is not None and not several:
             reach = ERRORS * graph.errors[:, k]
-            band = {"kind": "band", "x": _round(x), "y": _round(y - reach), "top": _round(y + reach), "color": k}
+            band = {
+                "kind": "band",
+                "x": round_values(x),
+                "y": round_values(y - reach),
+                "top": round_values(y + reach),
+                "color": k,
+            }
             series.append(band)
-        series.append({"kind": "line", "x": _round(x), "y": _round(y), "color": k, "marks": True})
+        series.append({"kind": "line", "x": round_values(x), "y": round_values(y), "color": k, "marks": True})
     missing = ""
     if graph.missing is not None and not several and np.abs(graph.missing).max() > 0:
         missing = f" (missing: {format_change(graph.missing[0])})"
@@ -94,7 +105,7 @@ def _density(graph: NumberGraph) -> list[dict[str, Any]]:
     if not len(rows) or not high > low:
         return []
     counts, edges = np.histogram(rows, np.linspace(low, high, BINS + 1))
-    return [{"kind": "density", "x": _round(edges), "y": counts.tolist()}]
+    return [{"kind": "density", "x": round_values(edges), "y": counts.tolist()}]
 
 
 def _ticks(axis: ColumnAxis) -> dict[str, Any]:
@@ -112,7 +123,7 @@ def _level_chart(graph: LevelGraph, least: float) -> dict[str, Any]:
         best = int(graph.values[k].argmax())
         level = {
             "name": graph.levels[k] + count,
-            "values": _round(graph.values[k]),
+            "values": round_values(graph.values[k]),
             "text": format_change(graph.values[k, best]) if not several else "",
         }
         if not several and np.isfinite(graph.errors[k, 0]):
@@ -131,8 +142,3 @@ def _extent(graph: NumberGraph | LevelGraph) -> Floats:
     errors = np.nan_to_num(graph.errors) if graph.errors is not None and len(graph.outputs) == 1 else 0.0
     reach = np.stack([graph.values - ERRORS * errors, graph.values + ERRORS * errors])
     return np.array([min(float(reach.min()), 0.0), max(float(reach.max()), 0.0)])
-
-
-def _round(values: Any) -> list[float]:
-    """Round to six digits, more than a chart can show."""
-    return [float(f"{value:.6g}") for value in np.asarray(values, np.float64)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from creases._text import format_number
 from creases.errors import InputError
-from creases.show.report._page import Section, pluralize
+from creases.show.report._page import Section, pluralize, round_values
 from creases.tables import (
     CategoryEffect,
     NumberEffect,
@@ -126,11 +126,13 @@ def _number_chart(effect: NumberEffect) -> dict[str, Any]:
         for row in np.linspace(0, len(effect.starts) - 2, min(CURVES, len(effect.starts) - 1)).astype(int):
             x, y = effect.curve(int(row))
             inner = np.unique(np.linspace(0, len(x) - 1, min(KNOTS, len(x))).astype(int))
-            series.append({"kind": "line", "x": _round(x[inner]), "y": _round(y[inner, 0]), "faint": True})
+            series.append({"kind": "line", "x": round_values(x[inner]), "y": round_values(y[inner, 0]), "faint": True})
     few = len(grid) <= MARKS
     for k, name in enumerate(effect.outputs):
         look = {"color": 0} if one else {"color": k, "name": name}
-        series.append({"kind": "line", "x": _round(grid[keep]), "y": _round(mean[keep, k]), "marks": few, **look})
+        series.append(
+            {"kind": "line", "x": round_values(grid[keep]), "y": round_values(mean[keep, k]), "marks": few, **look}
+        )
     bends = pluralize(len(grid) - 2, "breakpoint")
     return {"title": f"{effect.column} ({bends})", "x": {"name": effect.column}, "y": _y_axis(effect), "series": series}
 
@@ -141,7 +143,7 @@ def _category_chart(effect: CategoryEffect) -> dict[str, Any]:
         {
             "kind": "bars" if one else "points",
             "x": list(range(count)),
-            "y": _round(effect.mean[:, k]),
+            "y": round_values(effect.mean[:, k]),
             "color": k,
             **({} if one else {"name": name}),
         }
@@ -153,8 +155,3 @@ def _category_chart(effect: CategoryEffect) -> dict[str, Any]:
 
 def _y_axis(effect: NumberEffect | CategoryEffect) -> dict[str, str]:
     return {"name": effect.outputs[0] if len(effect.outputs) == 1 else "class score"}
-
-
-def _round(values: Any) -> list[float]:
-    """Round to five digits, more than a chart can show."""
-    return [float(f"{value:.5g}") for value in np.asarray(values, np.float64)]

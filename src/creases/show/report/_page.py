@@ -11,6 +11,8 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from creases._files import write_atomically
 from creases.errors import FileError, InputError
 from creases.show._viewer import epochs_json, to_json
@@ -133,6 +135,12 @@ def write_viewer(
     }
     frames_by_name = {"0" if k == 0 else f"0/{k}": data for k, data in enumerate(frames)}
     return write_page(out, to_json(run), frames_by_name, title)
+
+
+def round_values(values: Any) -> list[Any]:
+    """Round numbers, in lists of any depth, to six digits, more than a chart can show."""
+    rounded: list[Any] = np.vectorize(lambda value: float(f"{value:.6g}"), otypes=[float])(values).tolist()
+    return rounded
 
 
 def write_sections(out: Path, title: str, lead: str, sections: Sequence[Section]) -> Path:

@@ -10,7 +10,7 @@ import numpy as np
 from creases._text import format_number, short_names
 from creases._typing import Bools, Floats, Ints
 from creases.show._viewer._run import score_name
-from creases.show.report._page import Section, format_percent, pluralize
+from creases.show.report._page import Section, format_percent, pluralize, round_values
 from creases.tables import ClassificationMetrics, compare_models, compare_with_linear
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _residuals(data: TableSplit, predictions: Floats) -> Section:
     problem, rows = data.problem, data.test[:MAX_POINTS]
     y, found = problem.y[rows], predictions[rows]
     name = problem.target or "value"
-    both = _round([y, found])
+    both = round_values([y, found])
     extent = [float(np.min(both)), float(np.max(both))]
     charts = [
         {
@@ -182,7 +182,7 @@ def _residuals(data: TableSplit, predictions: Floats) -> Section:
             "x": {"name": f"predicted {name}"},
             "y": {"name": f"predicted − true {name}"},
             "series": [
-                {"kind": "points", "x": both[1], "y": _round(found - y), "color": 0},
+                {"kind": "points", "x": both[1], "y": round_values(found - y), "color": 0},
                 {"kind": "line", "x": [float(np.min(both[1])), float(np.max(both[1]))], "y": [0.0, 0.0]},
             ],
         },
@@ -202,10 +202,11 @@ def _calibration(metrics: ClassificationMetrics, classes: Sequence[str]) -> Sect
     is_binary, classes = len(classes) == 2, short_names(classes)
     what = f"rows of class {classes[1]}" if is_binary else "correct predictions"
     least = 0.0 if is_binary else 1 / len(classes)
+    series = {"x": round_values(means), "y": round_values(frequencies), "color": 0}
     chart = {
         "x": {"name": f"predicted probability{f' of {classes[1]}' if is_binary else ''}", "range": [least, 1.0]},
         "y": {"name": f"fraction of {what}", "range": [0.0, 1.0]},
-        "series": [{"kind": "line", "x": _round(means), "y": _round(frequencies), "color": 0, "marks": True}],
+        "series": [{"kind": kind, **series} for kind in ("line", "points")],
         "diagonal": True,
     }
     text = (
@@ -219,7 +220,7 @@ def _calibration(metrics: ClassificationMetrics, classes: Sequence[str]) -> Sect
 def _confidence(chances: Floats, right: Bools, n_classes: int) -> Section:
     """Return how probable the predicted classes (n,) of right and wrong rows are."""
     edges = np.linspace(min(1 / n_classes, float(chances.min())), 1.0, BINS + 1)
-    middle = _round((edges[:-1] + edges[1:]) / 2)
+    middle = round_values((edges[:-1] + edges[1:]) / 2)
     counts = [np.histogram(chances[mask], edges)[0].tolist() for mask in (right, ~right)]
     histogram = {
         "x": {"name": "predicted probability", "range": [float(edges[0]), 1.0]},
@@ -246,15 +247,10 @@ def _errors(data: TableSplit, error: Floats) -> Section:
     chart = {
         "x": {"name": f"predicted − true {name}"},
         "y": {"name": "rows"},
-        "series": [{"kind": "bars", "x": _round((edges[:-1] + edges[1:]) / 2), "y": counts.tolist(), "color": 0}],
+        "series": [{"kind": "bars", "x": round_values((edges[:-1] + edges[1:]) / 2), "y": counts.tolist(), "color": 0}],
     }
     text = (
         f"Of {pluralize(len(error), 'test row')}, half are predicted within {half} of the true "
         f"{name} and 90% within {most}."
     )
     return {"title": "Error distribution", "text": text, "charts": [chart]}
-
-
-def _round(values: Any) -> list[Any]:
-    """Round to five digits, more than a chart can show."""
-    return np.vectorize(lambda value: float(f"{value:.5g}"))(np.asarray(values, np.float64)).tolist()  # type: ignore[no-any-return]

@@ -187,6 +187,8 @@ def pair_sections(model: TableModel, pairs: Sequence[PairGraph]) -> list[Section
         text = "What two columns add together, beyond what each adds alone."
         if any(not pair.first.levels for pair in whole):
             text += " Maps are exact: between the creases (lines) the value is linear in both columns. Dots are rows."
+        if len(pairs[0].outputs) > 1:
+            text += " Each picture is of the class that the pair moves most."
         section: Section = {"title": "Pairs of columns", "text": text, "size": "full"}
         if mixed:
             section["charts"] = [line_chart(pair) for pair in mixed]

@@ -123,7 +123,7 @@ def _favored_text(terms: Terms, levels: dict[str, Floats]) -> str:
         amount = terms.change_text(float(levels[name][k])) + ("" if texts else terms.unit)
         texts.append(f"{name} {amount} for {terms.outputs[k]}")
     more = len(order) - len(texts)
-    return ", ".join(texts) + (f", {more} others less" if more else "")
+    return ", ".join(texts) + (f", {plural(more, 'other')} less" if more else "")
 
 
 def _several_text(terms: Terms, graph: Graph) -> str:
