@@ -127,6 +127,16 @@ class Feature:
         """Whether it takes more values than 0 and 1."""
         return self.kind in ("number", "date")
 
+    @property
+    def is_gap(self) -> bool:
+        """Whether it is 1 where the column has no value: the cell is missing, or a code."""
+        return self.kind == "missing"
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it is 1 where the cell is a code, which ``level`` is."""
+        return self.is_gap and bool(self.level)
+
 
 @dataclass(frozen=True, eq=False)
 class EncodedRows:

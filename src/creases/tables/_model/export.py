@@ -15,7 +15,7 @@ from creases._text import plural
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.tables._encoding.columns import ColumnEncoding
-from creases.tables._encoding.encoding import Feature, TableEncoding
+from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._model.dialects import write_python, write_sql
 from creases.tables._model.onnx_export import run_onnx, write_onnx
 from creases.tables._model.program import Dot, Interpolate, Program, label_numbers, make_program
@@ -123,7 +123,7 @@ def _typical_row(model: RowModel) -> dict[str, Any]:
 
 def _indicator(encoding: TableEncoding, column: str) -> int | None:
     every = enumerate(encoding.features)
-    own = (j for j, feature in every if feature.column == column and feature.kind == "missing" and not feature.level)
+    own = (j for j, feature in every if feature.column == column and feature.is_gap and not feature.is_code)
     return next(own, None)
 
 
@@ -134,7 +134,7 @@ def decode_cells(model: RowModel, X: Floats) -> list[dict[str, Any]]:
     for column in encoding.inputs:
         inputs = [j for j, feature in enumerate(encoding.features) if feature.column == column.name]
         gone = _indicator(encoding, column.name)
-        codes = {j: float(encoding.features[j].level) for j in inputs if _is_code(encoding.features[j])}
+        codes = {j: float(encoding.features[j].level) for j in inputs if encoding.features[j].is_code}
         columns[column.name] = [
             next((code for j, code in codes.items() if x[j]), None)
             if any(x[j] for j in codes)
@@ -142,11 +142,6 @@ def decode_cells(model: RowModel, X: Floats) -> list[dict[str, Any]]:
             for x in X
         ]
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _is_code(feature: Feature) -> bool:
-    """Return whether an input is 1 where a number is a code."""
-    return feature.kind == "missing" and bool(feature.level)
 
 
 def _decode(column: ColumnEncoding, x: Floats, is_missing: bool) -> Any:

@@ -100,8 +100,8 @@ def _find_gaps(encoding: TableEncoding) -> tuple[tuple[Ints, ...], Floats]:
     means = {column.name: list(column.means) for column in encoding.inputs}
     gaps, fills = [], np.zeros(len(features))
     for j, feature in enumerate(features):
-        is_own = [other.column == feature.column and other.kind == "missing" for other in features]
-        has_gaps = feature.kind not in ("category", "missing")
+        is_own = [other.column == feature.column and other.is_gap for other in features]
+        has_gaps = feature.kind != "category" and not feature.is_gap
         gaps.append(np.flatnonzero(is_own) if has_gaps else np.zeros(0, np.int64))
         fills[j] = means[feature.column].pop(0) if has_gaps else 0.0
     return tuple(gaps), fills

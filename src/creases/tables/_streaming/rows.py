@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,8 +23,8 @@ class TrainReader:
     encoded: EncodedReader
     targets: Targets
     weights: Floats  #: (classes,) of a row of each class; one number for a regression
+    total: float  #: weight of all rows, of which a block has a share
     has_test: bool = False  #: whether rows to test with are read too
-    total: float | None = None  #: weight of all rows, of which a block has a share
 
     @property
     def n_tasks(self) -> int:
@@ -73,15 +72,4 @@ class StreamedRows:
 
     def sum(self, function: Callable[[Rows], Any]) -> Any:
         """Return the sum of a function of blocks of rows, in the order of the files."""
-        if not self.family.n_classes:
-            return sum_blocks(self.engine, function, self.reader)
-        return sum_blocks(self.engine, function, replace(self.reader, total=self._total))
-
-    @cached_property
-    def _total(self) -> float:
-        """Weight of all rows: what is spread over the rows of classes is spread over all blocks."""
-        return float(sum_blocks(self.engine, _weight, self.reader))
-
-
-def _weight(rows: Rows) -> float:
-    return float(rows.weight.sum())
+        return sum_blocks(self.engine, function, self.reader)

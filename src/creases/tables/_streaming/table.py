@@ -170,9 +170,9 @@ class StreamedTable:
 
     def without_test(self) -> StreamedTable:
         """Return the same table, its rows to test with among the ones to train on."""
-        reader = replace(self.rows.reader, has_test=True)
-        rows = replace(self.rows, reader=reader)
-        return replace(self, data=self.data.without_test(), rows=rows, n_train=self.n_train + self.n_test, n_test=0)
+        n_rows = self.n_train + self.n_test
+        rows = replace(self.rows, reader=replace(self.rows.reader, has_test=True, total=float(n_rows)))
+        return replace(self, data=self.data.without_test(), rows=rows, n_train=n_rows, n_test=0)
 
 
 @contextmanager
@@ -316,10 +316,10 @@ def _finish(
         scores = center[-1:], np.where(deviation[-1:] < 1e-12 * max(abs(center[-1]), 1e-300), 1.0, deviation[-1:])
     own = weights * (draw.count.sum() / (weights @ draw.count))
     targets = Targets(Classes(n_classes) if n_classes else NORMAL, *scores)
-    rows = StreamedRows(TrainReader(reader, targets, own), engine)
+    n_train = int(draw.count.sum())
+    rows = StreamedRows(TrainReader(reader, targets, own, float(n_train)), engine)
     ranges = np.stack([draw.low, draw.high], axis=1)
     is_constant = (ranges[:, 0] == ranges[:, 1]) | (deviation[:-1] == 0)
-    n_train = int(draw.count.sum())
     data = _sample_split(draw, reader, weights if config.class_weight is not None else None, summary)
     spread = np.where(is_constant, 1.0, deviation[:-1])
     return StreamedTable(data, rows, n_train, draw.n_test, center[:-1], spread, ranges)

@@ -411,7 +411,7 @@ def _group_reading(terms: Terms, inputs: list[int]) -> Reading:
     """Return the reading of one side of a plane that is not a number."""
     feature = terms.encoding.features[inputs[0]]
     term = _term_of(terms, feature)
-    if feature.kind == "missing" or (term.column.is_category and len(inputs) < len(term.inputs)):
+    if feature.is_gap or (term.column.is_category and len(inputs) < len(term.inputs)):
         return _input_reading(terms, inputs[0], np.zeros(0), 0.0)
     return level_reading(terms, term)
 

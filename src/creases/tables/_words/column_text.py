@@ -327,7 +327,7 @@ def _is_missing(term: ColumnTerm, own: Floats) -> bool:
     """Return whether a column is missing or a code in a row, or has a value that the table did not have."""
     if term.column.is_category:
         return not own.any() or term.level_name(term.features[int(own.argmax())]) == "missing"
-    gaps = [k for k, feature in enumerate(term.features) if feature.kind == "missing"]
+    gaps = [k for k, feature in enumerate(term.features) if feature.is_gap]
     return bool(own[gaps].any())
 
 

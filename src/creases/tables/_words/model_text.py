@@ -118,7 +118,7 @@ def _part_text(terms: Terms, feature: Feature, coefficient: float) -> str:
     if feature.kind == "category":
         level = term.level_name(feature)
     else:
-        level = feature.level or "missing" if feature.kind == "missing" else (term.column.kind.words or ("0", "1"))[1]
+        level = feature.level or "missing" if feature.is_gap else (term.column.kind.words or ("0", "1"))[1]
     return f"({size} if {term.name} is {level})"
 
 

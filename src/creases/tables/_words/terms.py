@@ -76,13 +76,13 @@ class ColumnTerm:
     def indicator(self) -> int | None:
         """The input that is 1 where the number or date is missing; None if there is none."""
         pairs = zip(self.inputs.tolist(), self.features, strict=True)
-        return next((j for j, feature in pairs if feature.kind == "missing" and not feature.level), None)
+        return next((j for j, feature in pairs if feature.is_gap and not feature.is_code), None)
 
     @property
     def codes(self) -> dict[int, str]:
         """The inputs that are 1 where the number is a code, with its text."""
         pairs = zip(self.inputs.tolist(), self.features, strict=True)
-        return {j: feature.level for j, feature in pairs if feature.kind == "missing" and feature.level}
+        return {j: feature.level for j, feature in pairs if feature.is_code}
 
     def is_number(self, X: Floats) -> Bools:
         """Return in which encoded rows X (n, d) the number or date is neither missing nor a code."""
@@ -161,8 +161,11 @@ class Terms:
 
     @property
     def graph_unit(self) -> str:
-        """What the values of a graph are measured in; "" where it is the target, whose unit is not known."""
-        return f"log {self.target}".rstrip() if self.is_factor else self.unit.strip()
+        """What the values of a graph are measured in; "" where it is the target, whose unit is not known.
+
+        Of factors it is their logarithm, with what a step of it is.
+        """
+        return f"log {self.target}".rstrip() + " (0.1 is x 1.11)" if self.is_factor else self.unit.strip()
 
     @property
     def is_binary(self) -> bool:
