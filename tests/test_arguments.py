@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import fractions
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -15,10 +14,8 @@ from creases._schema import (
     BOOL,
     COUNT,
     DICT,
-    FUNCTION,
     INTEGER,
     NUMBER,
-    PATH,
     STRING,
     any_of,
     check_entries,
@@ -39,9 +36,8 @@ from creases.errors import InputError
     count=optional(INTEGER),
     size=NUMBER,
     name=STRING,
-    path=any_of(STRING, PATH),
+    place=any_of(STRING, INTEGER),
     way=STRING,
-    function=optional(FUNCTION),
     table=optional(DICT),
     sizes=sequence(INTEGER),
     pair=sequence(NUMBER, length=2),
@@ -54,9 +50,8 @@ def everything(
     size: float = 1.0,
     name: str = "",
     *,
-    path: str | Path = "",
+    place: str | int = "",
     way: Literal["fast", "slow"] = "fast",
-    function: Callable[[], None] | None = None,
     table: Mapping[str, int] | None = None,
     sizes: Sequence[int] = (),
     pair: tuple[float, float] = (0, 1),
@@ -77,7 +72,7 @@ class Half(fractions.Fraction):
     [
         {},
         {"flag": np.bool_(False), "count": np.int32(3), "size": np.float32(1), "name": "x"},
-        {"count": None, "size": 3, "path": Path("x"), "way": "slow", "function": print, "table": {"a": 1}},
+        {"count": None, "size": 3, "place": 3, "way": "slow", "table": {"a": 1}},
         {"sizes": np.arange(3), "pair": np.array([0.5, 1.0]), "groups": [[1], (2, 3)], "part": Half(1, 2)},
         {"sizes": range(3), "pair": [1, 2], "open_": object()},
     ],
@@ -96,9 +91,8 @@ def test_what_a_kind_allows_is_passed_on(arguments):
         ("count", 2**70, "count must be an integer of at most 64 bits"),
         ("size", "large", "size must be a number, got 'large'"),
         ("name", None, "name must be a string, got None"),
-        ("path", 3, "path must be a string or a path, got 3"),
+        ("place", 0.5, "place must be a string or an integer of at most 64 bits, got 0.5"),
         ("way", ["fast"], "way must be a string, got list"),
-        ("function", "f", "function must be a function or None, got 'f'"),
         ("table", [1], "table must be a dict or None, got list"),
         ("sizes", 3, "sizes must be a sequence .* got 3"),
         ("sizes", [1.5], "sizes must be a sequence of entries that are each an integer"),

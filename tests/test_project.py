@@ -50,6 +50,7 @@ def test_importing_creases_loads_no_compiler_and_no_plotting():
     assert not loaded & {"numba", "llvmlite", "matplotlib", "networkx.classes", "onnx", "typer", "rich", "sklearn"}
 
 
+@pytest.mark.slow
 def test_verifying_begins_without_a_solver():
     assert "scipy" not in loaded_by("import creases.certify.properties")
 
@@ -136,6 +137,7 @@ def test_kernels_are_cached_for_the_user_where_the_package_is_read_only(tmp_path
     assert list(cache.rglob("kernel.*.nbi"))
 
 
+@pytest.mark.slow
 def test_every_package_that_is_imported_is_declared():
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     wanted = [

@@ -85,6 +85,7 @@ def test_a_folder_with_a_link_to_nothing_is_refused(name, tmp_path):
         creases.load(tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_a_table_behind_a_link_is_read_by_the_name_of_the_link(tmp_path):
     X = np.random.default_rng(0).normal(size=(60, 2)).round(3)
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": X[:, 0] + X[:, 1]})
@@ -96,6 +97,7 @@ def test_a_table_behind_a_link_is_read_by_the_name_of_the_link(tmp_path):
     assert "60 rows of table.csv" in ran.stdout
 
 
+@pytest.mark.slow
 def test_a_proof_that_unpacks_to_gigabytes_is_refused_while_it_is_unpacked(tmp_path):
     path = tmp_path / "bomb.json.gz"
     with gzip.open(path, "wb", compresslevel=9) as file:
@@ -106,6 +108,7 @@ def test_a_proof_that_unpacks_to_gigabytes_is_refused_while_it_is_unpacked(tmp_p
         load_proof(path)
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_growth_in_one_line(tmp_path):
     def fill_disk():  # a limit of the size of files stands for it
         resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))

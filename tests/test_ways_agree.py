@@ -62,6 +62,7 @@ def test_an_edit_names_rows_as_the_table_numbers_them(skewed):
     assert edit.flips.tolist() == changed[changed >= 5].tolist()  # the first five have no class
 
 
+@pytest.mark.slow
 def test_a_loaded_run_is_edited_on_the_rows_it_was_fitted_to(skewed, tmp_path):
     skewed.to_csv(tmp_path / "ill.csv", index=False)
     run("fit", tmp_path / "ill.csv", "--out", tmp_path / "o")

@@ -46,6 +46,7 @@ def test_all_222_classes_of_four_bits_are_solved_by_narrow_layers(classes, leak,
         assert margin(model, f, 4) >= 0.01
 
 
+@pytest.mark.slow
 def test_along_its_weights_a_network_changes_sign_as_often_as_the_function_swaps():
     for f in (1785, 7140, 27030, 278):
         model, weights = wide_network(f, 4), boolean.swaps(f, 4).weights

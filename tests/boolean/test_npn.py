@@ -62,6 +62,7 @@ def test_the_codes_of_table_33_are_least_in_their_classes_and_so_are_their_rever
     assert boolean.canonical_form(reversals, 4).tolist() == HARDEST
 
 
+@pytest.mark.slow
 def test_arrays_keep_their_shape():
     assert boolean.canonical_form([[1, 2, 4]], 5).shape == (1, 3)
     assert boolean.canonical_form(np.zeros((0, 2), np.int64), 5).shape == (0, 2)

@@ -18,6 +18,7 @@ def orders_of(weights, n):
     return np.unique(np.argsort(sums[generic], axis=1), axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "count"), [(1, 1), (2, 1), (3, 2), (4, 14), (5, 516), (6, 124187)])
 def test_orderings_are_as_many_as_known_all_different_and_made_by_their_weights(n, count):
     weights, orders = boolean.subset_sum_orderings(n)

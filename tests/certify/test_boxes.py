@@ -154,6 +154,7 @@ def test_bounds_carried_forwards_contain_all_values_at_any_scale() -> None:
                     assert Fraction(low) <= exact_value(net, point) <= Fraction(high)
 
 
+@pytest.mark.slow
 def test_bounds_of_lattices_contain_their_values_and_mirrors_change_no_value() -> None:
     rng = np.random.default_rng(0)
     for size, n in ((1, 1), (2, 2)):
@@ -176,6 +177,7 @@ def test_bounds_of_lattices_contain_their_values_and_mirrors_change_no_value() -
                     assert Fraction(low) <= value <= Fraction(high)
 
 
+@pytest.mark.slow
 def test_boxes_that_satisfy_one_row_of_a_case_are_split_for_another() -> None:
     # x0 >= 1/2 and |x1| >= 3/2: the first row is true of half the box, the second of none of it
     net = creases.read(
@@ -306,6 +308,7 @@ def test_time_to_compile_the_search_does_not_count(monkeypatch: pytest.MonkeyPat
     assert "compiling the search, once on this machine" in said
 
 
+@pytest.mark.slow
 def test_the_budget_ends_a_search_that_cannot_end() -> None:
     net = creases.read([([[1.0, 1.0], [-1.0, -1.0]], [0.0, 0.0]), ([[-1.0, -1.0]], [0.1])])  # 0.1 - |x0 + x1|
     third = float(np.nextafter(0.1, 1.0))  # just above the largest value, by less than rounding

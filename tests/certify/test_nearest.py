@@ -97,6 +97,7 @@ def test_a_fixed_column_of_a_group_decides_the_others(norm: Any, fixed: int) -> 
     assert change.distance == pytest.approx(sizes.min(initial=np.inf), abs=2e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_whole_numbers_are_as_good_as_each_of_them_held(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -40,6 +40,7 @@ def test_deeper_networks_are_verified() -> None:
         assert check_proof(change.proof, net)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_networks_as_they_begin_are_verified_by_the_tree_of_the_search(seed: int) -> None:
     torch.manual_seed(seed)
@@ -52,6 +53,7 @@ def test_networks_as_they_begin_are_verified_by_the_tree_of_the_search(seed: int
     assert not check_proof(tamper(change.proof, lower_bound=1.001 * change.distance), net)
 
 
+@pytest.mark.slow
 def test_a_bound_that_mixes_lines_of_a_unit_is_the_one_that_the_checker_finds() -> None:
     torch.manual_seed(3)
     net = creases.read(nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2)), (4,))
@@ -130,6 +132,7 @@ def make_two_inputs(seed: int) -> creases.Network:
     return creases.read(nn.Sequential(*layers).double(), (2,))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
 def test_few_inputs_are_proved_by_boxes_of_the_ball(norm: Any) -> None:
     net = make_two_inputs(24)

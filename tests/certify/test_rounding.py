@@ -117,6 +117,7 @@ def test_rational_values_at_points_are_within_the_bounds_of_boxes_of_no_width(na
         assert (rationals(slopes.high[b].flatten(1).numpy()) >= J).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_rational_values_inside_boxes_are_within_the_bounds(name: str) -> None:
     net, scale = scaled_network(name, 5)

@@ -159,6 +159,7 @@ def test_processes_decide_as_one_does(n_jobs, monkeypatch):
     assert refuted.status == "violated"
 
 
+@pytest.mark.slow
 def test_a_limit_that_is_reached_exactly_goes_from_boxes_to_sides(use, monkeypatch):
     net = creases.read([([[1.0, 1.0], [1.0, -1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])])  # 2 max(x0, |x1|) where > 0
     box, none = np.array([[0.0, 1.0], [0.0, 1.0]]), np.zeros((0, 2))

@@ -61,6 +61,7 @@ def test_limits_hold_or_not_as_every_allowed_input_says(seed: int) -> None:
             assert tuple(map(int, verdict.counterexample)) in allowed()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_a_class_is_never_decided_if_no_allowed_input_is(seed: int) -> None:
     layers = layers_of(seed + 100)

@@ -154,6 +154,7 @@ def test_a_change_of_a_row_of_a_run_is_a_sentence(run, iris_run):
     assert re.search(r"versicolor [\d.]+ % if .*petal width is [\d.]+ cm instead of 2.3 cm", second)
 
 
+@pytest.mark.slow
 def test_a_change_as_json_reaches_the_class_that_was_asked_for(run, iris_run):
     e = json.loads(run("explain", iris_run, "--row", 120, "--to", "setosa", "--json").stdout)
     (answer,) = e["changes"]["answers"]

@@ -30,6 +30,7 @@ def trees(tmp_path):
     return frame
 
 
+@pytest.mark.slow
 def test_the_scores_come_first_then_the_model_then_the_stages(run, trees, tmp_path):
     result = run("fit", "trees.csv", "--out", "o", "--shape", "age=rising")
     assert result.exit_code == 0, result.output
@@ -120,6 +121,7 @@ def test_the_report_of_curves_is_called_that_of_a_model(run, trees):
     assert "Wrote report.html (model of a table, " in result.stdout
 
 
+@pytest.mark.slow
 def test_columns_that_look_like_ids_are_named_with_what_became_of_them(run, tmp_path):
     rng = np.random.default_rng(0)
     x, t = rng.uniform(-2, 2, 300), np.arange(300)
@@ -199,6 +201,7 @@ def test_units_are_printed_with_the_rows_they_grew_for(run, tmp_path):
     assert "folds: unexplained variance" in said
 
 
+@pytest.mark.slow
 def test_codes_groups_and_time_are_options_of_the_command(run, tmp_path):
     """The folder's settings write the same command again, and the text says how rows were held out."""
     rng = np.random.default_rng(0)

@@ -44,6 +44,7 @@ def orchard(tmp_path):
 QUICK = ("--budget", 60, "--when", 15, "--seed", 1)
 
 
+@pytest.mark.slow
 def test_a_table_gives_a_network_in_its_own_units_and_a_report(run, orchard, tmp_path):
     result = run("grow", orchard, "--target", "picked", "--out", "o", *QUICK)
     assert result.exit_code == 0, result.output

@@ -41,6 +41,7 @@ def read_csv(path):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_the_best_fit_is_printed_and_written(run, arctan, tmp_path):
     words = ("spline", arctan, "--pieces", 4)
     found = summary(run(*words, "--out", "pieces.csv", "--out", "n.onnx", "--out", "p.svg", "--json"))

@@ -115,6 +115,7 @@ def test_help_does_not_import_torch():
     assert done.returncode == 0
 
 
+@pytest.mark.slow
 def test_the_help_of_no_command_imports_numpy():
     code = (
         "import sys; from typer.testing import CliRunner; from creases.cli import COMMANDS, app\n"

@@ -159,6 +159,7 @@ def test_every_unit_has_its_reason(moons: tuple[nn.Sequential, History]) -> None
     assert "Training on without it would have brought the training loss to" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["circle", "xor", "noisy_parabola", "quadratic"])
 def test_the_rows_of_every_reason_were_mispredicted(name: str) -> None:
     X, y = PLANAR[name](np.random.default_rng(0))
@@ -184,6 +185,7 @@ def test_the_rows_of_every_reason_were_mispredicted(name: str) -> None:
     assert {run.history.records[number - 1].method for number in numbers} <= {"linear", "fold"}
 
 
+@pytest.mark.slow
 def test_the_reason_of_a_regression_says_how_many_rows_were_too_low_or_too_high() -> None:
     _, history = grow("sine_curve")
     fold = next(record for record in history.records if record.method == "fold")
@@ -224,6 +226,7 @@ def test_targets_without_a_pattern_hardly_ever_get_a_unit(task: str) -> None:
     assert sum(grown) <= 3  # held-out rows are a sample too: of 20 such draws 1 or 2 are grown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["iris", "wine", "noise"])
 def test_held_out_rows_are_predicted_no_worse_than_by_the_linear_model(name: str) -> None:
     rng = np.random.default_rng(0)
@@ -245,6 +248,7 @@ def test_ten_classes_start_in_as_few_pairs_as_predict_as_well() -> None:
     assert model[0].out_features <= 18
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["one class", "constant inputs", "contradictions", "constant target", "two outputs"])
 def test_odd_tables_grow_to_a_finite_network(kind: str) -> None:
     rng = np.random.default_rng(0)
@@ -288,6 +292,7 @@ def test_other_methods_supply_one_unit_at_a_time(how: str) -> None:
     assert all(len(record.units) == 1 for record in added)
 
 
+@pytest.mark.slow
 def test_limits_of_size_and_budget_hold() -> None:
     assert grow("spirals", max_units=3)[0][0].out_features <= 3
     model, history = grow("spirals", max_parameters=2 + 5 * 4)
@@ -315,6 +320,7 @@ def test_a_round_ends_when_the_seconds_of_a_budget_are_over(monkeypatch: pytest.
     assert history.last["epochs"] < 200
 
 
+@pytest.mark.slow
 def test_a_larger_budget_begins_again_where_the_linear_model_had_not_converged(tmp_path: Path) -> None:
     path = tmp_path / "run.pt"
     grow("moons", budget=3, loop="explained", checkpoint=path)
@@ -331,6 +337,7 @@ def states(model: nn.Module) -> list[torch.Tensor]:
     return [value.clone() for value in model.state_dict().values()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [1, 3, 5])
 @pytest.mark.parametrize("name", ["xor", "sine_curve"])
 def test_a_run_that_is_killed_and_resumed_ends_in_the_same_bits(name: str, rounds: int, tmp_path: Path) -> None:
@@ -361,6 +368,7 @@ def test_a_run_that_is_killed_and_resumed_ends_in_the_same_bits(name: str, round
     assert [record.undone for record in second.history.records] == [record.undone for record in run.history.records]
 
 
+@pytest.mark.slow
 def test_a_larger_budget_continues_growth_that_the_budget_ended(tmp_path: Path) -> None:
     path = tmp_path / "run.pt"
     _, first = grow("spirals", budget=800, checkpoint=path)
@@ -426,6 +434,7 @@ def test_large_data_grow_by_size() -> None:
 # -- units beside another model ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_units_beside_another_model_fit_what_it_leaves() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3))
@@ -439,6 +448,7 @@ def test_units_beside_another_model_fit_what_it_leaves() -> None:
     assert units.held_loss < 0.1 * units.held_loss_before
 
 
+@pytest.mark.slow
 def test_units_say_which_rows_were_mispredicted_beside_which_units() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3))
@@ -459,6 +469,7 @@ def test_units_say_which_rows_were_mispredicted_beside_which_units() -> None:
         assert why["features"] == pytest.approx(X[why["instance"]])
 
 
+@pytest.mark.slow
 def test_units_are_trained_without_each_fold_once_they_are_grown() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
@@ -481,6 +492,7 @@ def test_units_beside_a_classifier_lower_its_loss() -> None:
     assert 1 <= len(units.b) <= 4
 
 
+@pytest.mark.slow
 def test_no_unit_is_grown_where_the_other_model_leaves_noise() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 4)), rng.normal(size=(300, 1))

@@ -89,6 +89,7 @@ def test_steps_of_the_optimizer_are_counted_also_where_the_loop_does_not_say_the
     assert grower.history.records
 
 
+@pytest.mark.slow
 def test_in_a_loop_of_the_users_own_races_are_judged_by_averaged_weights_and_true_costs():
     (x, y), model = classes(400), mlp(3, 8, 2)
     optimizer, averaged = adam(model), []

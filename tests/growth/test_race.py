@@ -145,6 +145,7 @@ def test_a_narrower_network_that_is_right_on_all_samples_is_enough(right, units,
     assert run.history.growth_ended == "a wider network would have more than a unit for every 3 samples"
 
 
+@pytest.mark.slow
 def test_no_size_is_tried_again_where_a_layer_has_as_few_units_as_the_model_has_outputs(monkeypatch):
     gains = iter([1.0])
     monkeypatch.setattr(growing, "compare_losses", lambda *losses: (next(gains, 0.0), 0.0))

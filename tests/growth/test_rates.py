@@ -17,6 +17,7 @@ def rate(*widths: int) -> float:
     return fitting_rate(model, creases.places(model))
 
 
+@pytest.mark.slow
 def test_the_rate_falls_with_the_cube_root_of_the_width():
     assert rate(3, 16, 16, 2) == MOST_RATE
     assert rate(3, 128, 128, 2) == pytest.approx(MOST_RATE / 2)

@@ -96,6 +96,7 @@ def test_a_network_that_does_not_overfit_is_trained_on() -> None:
     assert run.history.ended.startswith("the budget of 12 epochs is spent")
 
 
+@pytest.mark.slow
 def test_from_half_way_on_all_samples_are_trained_on_where_training_goes_on() -> None:
     run = run_to_the_end(halves(), budget=60, lr=0.002)
     history = run.history
@@ -116,6 +117,7 @@ def test_where_few_epochs_follow_growth_all_samples_are_trained_on_at_once() -> 
     assert History.from_json(run.history.to_json()).joined == run.history.joined
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", ["refit", "last"])
 def test_samples_that_were_trained_on_are_not_held_out_again_when_the_network_grows(keep: str) -> None:
     run = Run(
@@ -196,6 +198,7 @@ def test_a_run_that_goes_back_to_before_it_holds_the_samples_out_again() -> None
     assert run.grower.state.samples.size == ROWS * (1 - HELD)
 
 
+@pytest.mark.slow
 def test_a_table_that_overfits_still_ends_as_the_linear_model_where_no_network_was_better() -> None:
     iris = problems.get("iris")
     problem = Problem("iris", iris.X[:, :2], iris.y, iris.features[:2], iris.classes, target="species")

@@ -93,6 +93,7 @@ def test_a_run_goes_on_from_a_mark_as_if_nothing_had_been_and_again(how):
         turned.restore(mark)
 
 
+@pytest.mark.slow
 def test_back_from_the_end_leaves_a_run_that_goes_on():
     run = begun(when=3)
     mark = None

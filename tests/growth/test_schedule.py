@@ -52,6 +52,7 @@ def test_the_cosine_falls_from_the_optimizers_own_rates_to_zero_over_the_budget(
     assert 0.5 * (1 + math.cos(math.pi * done / (60 * epochs))) == 0
 
 
+@pytest.mark.slow
 def test_the_cosine_goes_by_what_is_spent_in_stages_too():
     """Both networks of a stage are paid for: the rate never rises, and ends close to zero."""
     model = mlp(3, 2, 2)
@@ -63,6 +64,7 @@ def test_the_cosine_goes_by_what_is_spent_in_stages_too():
     assert rates == pytest.approx([0.3 * 0.5 * (1 + math.cos(math.pi * k / 270)) for k in range(270)], rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"when": 2, "budget": 6, "how": "random"}, STAGES])
 def test_a_constant_rate_stays(options):
     model = mlp(3, 2, 2)

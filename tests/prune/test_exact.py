@@ -99,6 +99,7 @@ def test_planted_units_are_found_and_named():
     assert widths(found.model)[0] == 2
 
 
+@pytest.mark.slow
 def test_a_unit_that_is_nearly_another_does_not_keep_an_exact_duplicate():
     layers = wide(np.random.default_rng(0))
     W, b = layers[0]

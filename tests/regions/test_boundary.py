@@ -24,6 +24,7 @@ def classifier(outputs: int, seed: int = 0) -> creases.Network:
     return creases.read([(rng.normal(size=size), 0.3 * rng.normal(size=size[0])) for size in sizes])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outputs", [1, 2, 3, 7])
 def test_outputs_tie_on_the_boundary_and_no_third_is_larger(outputs: int) -> None:
     net = classifier(outputs)

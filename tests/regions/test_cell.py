@@ -279,6 +279,7 @@ def test_one_output_has_its_boundary_where_it_is_zero() -> None:
     assert cell(net, [-1.0, -1.0]).boundary_distance is None
 
 
+@pytest.mark.slow
 def test_pooling_and_convolution_cells_agree_with_the_network() -> None:
     net = pooled()
     rng = np.random.default_rng(0)

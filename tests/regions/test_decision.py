@@ -140,6 +140,7 @@ def test_n_units_in_one_layer_bound_nothing(n, width, leak):
         assert kinds == {"unbounded"}
 
 
+@pytest.mark.slow
 def test_units_that_do_not_count_change_nothing():
     (W, b), (v, c) = arrays(hyperoctahedron(3))
     rng = np.random.default_rng(0)

@@ -88,6 +88,7 @@ def test_an_exact_partition_conforms_and_has_the_patterns_and_vertices_of_exact_
     assert {(float(x), float(y)) for x, y in found.vertices} == rounded
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases(3), st.integers(0, 2**32 - 1))
 def test_slices_are_cut_exactly_too(case: Case, seed: int) -> None:
@@ -256,6 +257,7 @@ class Residual(torch.nn.Module):
         return self.last(torch.flatten(x, 1))
 
 
+@pytest.mark.slow
 def test_a_residual_network_with_max_pool_has_the_regions_of_the_float_method() -> None:
     torch.manual_seed(0)
     net = read(Residual().double().eval(), (1, 4, 4))

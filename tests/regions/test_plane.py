@@ -41,6 +41,7 @@ def patterns(partition: PlanePartition) -> set[bytes]:
 # -- the reference cases ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANES)
 def test_counts_equal_the_reference(name: str) -> None:
     expected = load_counts()[name]

@@ -56,6 +56,7 @@ def test_one_call_for_all_layers_gives_the_partition_of_bend_by_bend(name: str, 
     check_plane(found, np.random.default_rng(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["m2_16x2", "d_dup", "d_neg", "leaky", "ends in a bend"])
 def test_plain_kernels_give_the_bits_of_compiled_ones(name: str, monkeypatch) -> None:
     net, partitions, boundaries = network(name), [], []

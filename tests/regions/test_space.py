@@ -42,6 +42,7 @@ def check(part: SpacePartition, points: int = 200) -> None:
     check_space(part, np.random.default_rng(0), points=points)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["m3_16x2", "m4_12x2"])
 def test_reference_f_vectors_are_reproduced(name):
     part = space(case(name))

@@ -72,6 +72,7 @@ def test_polyhedra_tile_the_box_and_pieces_are_the_network(case):
     check_tiling(case)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(cases(3, max_depth=2, max_width=3))
 def test_polyhedra_are_those_that_linear_programs_find(case):

@@ -69,6 +69,7 @@ def test_degenerate_planes_are_bit_equal_on_any_number_of_threads(monkeypatch) -
         assert_equal(on_threads(threads, net), on_threads(1, net))
 
 
+@pytest.mark.slow
 def test_regions_that_matter_to_each_other_are_split_in_sequence(monkeypatch) -> None:
     monkeypatch.setattr(split, "SMALL", 1)
     net = creases.read(load_case("m2_16x2"))
@@ -82,6 +83,7 @@ def test_regions_that_matter_to_each_other_are_split_in_sequence(monkeypatch) ->
     assert_equal(on_threads(2, net), expected)
 
 
+@pytest.mark.slow
 def test_memory_limits_do_not_depend_on_the_number_of_threads(monkeypatch) -> None:
     monkeypatch.setattr(split, "SMALL", 1)
     net = creases.read(load_case("m2_32x3"))
@@ -164,6 +166,7 @@ def test_memory_limits_of_spaces_do_not_depend_on_the_number_of_threads(small_la
     assert len(held[0]) > 1
 
 
+@pytest.mark.slow
 def test_kernels_are_compiled_before_a_time_limit_counts(small_lattices) -> None:
     from creases.regions._space.lattice import thread_cuts as range_kernel
 

@@ -42,6 +42,7 @@ def test_what_is_not_shallow_or_not_alike_is_refused():
         stack_networks([])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leak", [0.0, 0.2])
 @pytest.mark.parametrize("widths", [[1, 5, 1], [1, 4, 3, 4, 1], [1, 1]])
 def test_descent_is_torchs_own(widths: list[int], leak: float) -> None:
@@ -62,6 +63,7 @@ def test_descent_is_torchs_own(widths: list[int], leak: float) -> None:
             np.testing.assert_allclose(a.detach(), b.detach(), atol=1e-13)
 
 
+@pytest.mark.slow
 def test_descent_leaves_the_first_weights_alone_and_takes_shared_data() -> None:
     batch = Batch.initial(2, [1, 4, 1], seed=0)
     before = batch.weights[0].copy()

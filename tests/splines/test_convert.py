@@ -126,6 +126,7 @@ def test_an_affine_function_without_skip_takes_two_units() -> None:
     assert splines.to_shallow(Pieces([], [0.0], [3.0]), skip=False).width == 0
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=8, unique=True), st.integers(0, 2**31))
 def test_pieces_go_through_given_values_with_given_ends(knots: list[int], seed: int) -> None:
     rng = np.random.default_rng(seed)

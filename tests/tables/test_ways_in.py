@@ -68,6 +68,7 @@ def is_grown(model: Any) -> bool:
     return isinstance(model, GrownModel)
 
 
+@pytest.mark.slow
 def test_the_estimator_makes_the_network_of_fit_table(table: tuple[pd.DataFrame, str], model: Any) -> None:
     frame, target = table
     rows, labels = frame.drop(columns=target), frame[target]
@@ -81,6 +82,7 @@ def test_the_estimator_makes_the_network_of_fit_table(table: tuple[pd.DataFrame,
     assert estimator.classes_.tolist() == sorted(set(labels))
 
 
+@pytest.mark.slow
 def test_the_command_line_makes_the_network_of_fit_table(
     table: tuple[pd.DataFrame, str], model: Any, tmp_path: Path
 ) -> None:
@@ -162,6 +164,7 @@ def test_integers_in_a_text_file_stay_integers(tmp_path: Path) -> None:
     assert creases.load(tmp_path / "run").predict(frame).dtype.kind == "i"
 
 
+@pytest.mark.slow
 def test_a_regressor_takes_dates_and_missing_values() -> None:
     frame = customers().assign(target=lambda rows: rows["income"].fillna(20.0) * 2)
     rows = frame.drop(columns="target")

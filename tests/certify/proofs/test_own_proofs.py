@@ -23,6 +23,7 @@ def default_network(seed: int) -> Any:
     return torch.nn.Sequential(layers[0], torch.nn.ReLU(), layers[1], torch.nn.ReLU(), layers[2]).double()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "norm"), [(0, "l2"), (0, "l1"), (2, "l2"), (4, "linf"), (5, "linf")])
 def test_nearest_changes_keep_their_proofs(seed: int, norm: Any) -> None:
     model = default_network(seed)
@@ -52,6 +53,7 @@ class Maxima(torch.nn.Module):
         return self.last(self.first(x).reshape(-1, 3, 3).amax(-1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 3, 4])
 def test_ranges_of_maxima_keep_their_proofs(seed: int) -> None:
     net = creases.read(Maxima(seed).double(), input_shape=(2,))
@@ -78,6 +80,7 @@ def minima(size: int, count: int, seed: int) -> Any:
     return layers, steps
 
 
+@pytest.mark.slow
 def test_two_readers_of_a_lattice_network_agree_which_network_it_is(tmp_path: Path) -> None:
     (first,), steps = minima(16, 16, 0)
     modules: list[Any] = [torch.nn.Linear(2, len(first[1]))]
@@ -97,6 +100,7 @@ def test_two_readers_of_a_lattice_network_agree_which_network_it_is(tmp_path: Pa
     assert check_proof(proof, tmp_path / "net.onnx")
 
 
+@pytest.mark.slow
 def test_two_readers_agree_on_products_too_large_to_multiply_out(tmp_path: Path) -> None:
     layers = [torch.nn.Linear(n, m) for n, m in ((2, 400), (400, 400), (400, 400), (400, 1))]
     model = torch.nn.Sequential(layers[0], torch.nn.ReLU(), *layers[1:])

@@ -33,6 +33,7 @@ def _model(nodes, constants, functions=()):
 GREEDY = greedy_models()
 
 
+@pytest.mark.slow
 def test_no_small_file_takes_a_gigabyte_or_ends_in_a_raw_error():
     ran = subprocess.run([sys.executable, greedy_onnx.__file__], capture_output=True, text=True, check=True)
     result = json.loads(ran.stdout)

@@ -90,6 +90,7 @@ def test_random_vector_models_agree(case: tuple[nn.Module, tuple[int, ...]], see
     assert_agrees(seeded(model, seed), shape)
 
 
+@pytest.mark.slow
 @given(images(), st.integers(0, 100))
 @settings(max_examples=40, deadline=None)
 def test_random_image_models_agree(case: tuple[nn.Module, tuple[int, ...]], seed: int) -> None:

@@ -112,6 +112,7 @@ def test_an_estimator_of_creases_is_read_as_its_network():
     assert np.array_equal(creases.read(estimator)(X), estimator.network_(X))
 
 
+@pytest.mark.slow
 def test_a_pipeline_that_ends_in_an_estimator_of_creases_has_its_scalers_folded_in():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2)) * [1, 50] + [0, 3]

@@ -85,6 +85,7 @@ def test_a_model_without_a_group_is_the_model_with_its_channels_masked(name):
         assert certificate.old_width - certificate.new_width == sum(map(len, group.outputs.values()))
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.sampled_from(EVERY), st.data())
 def test_any_groups_can_go_one_after_another_or_at_once(name, data):

@@ -80,6 +80,7 @@ def test_bounds_are_those_that_hold_for_the_network():
     assert max_regions(creases.read(pooled), 2) is None
 
 
+@pytest.mark.slow
 def test_a_network_with_a_shortcut_has_the_bound_that_needs_no_chain():
     class Shortcut(nn.Module):
         def __init__(self):

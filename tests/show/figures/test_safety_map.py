@@ -13,6 +13,7 @@ def ax():
     return new_figure()[1][0]
 
 
+@pytest.mark.slow
 def test_two_classes_are_drawn_as_a_signed_distance_with_the_boundary_and_the_flips(ax):
     net = creases.read([([[1.0, 0.0]], [0.0])])
     plot_safety_map(safety_map(net, (-1, 1), resolution=8), ax=ax, X=[[0.5, 0.25]], y=[1], flips=True)

@@ -53,6 +53,7 @@ def random_samples(seed, n, *, spaced=False):
     return x, rng.normal(size=n), rng.uniform(0.2, 2, n)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(3, 8), st.integers(2, 4), st.booleans())
 def test_no_assignment_of_samples_to_pieces_has_a_smaller_error(seed, n, pieces, spaced):

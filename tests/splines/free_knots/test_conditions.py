@@ -120,6 +120,7 @@ def test_pieces_are_at_least_as_long_as_required():
     assert jumping.sse < fit.sse
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bounds", [(-np.inf, np.inf), (0.0, 1.0)])
 def test_a_fit_with_jumps_is_the_best_of_all_separate_lines(bounds):
     rng = np.random.default_rng(6)

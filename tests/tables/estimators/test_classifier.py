@@ -78,6 +78,7 @@ def test_many_classes_have_a_logit_each() -> None:
     np.testing.assert_array_equal(model.predict(X), p.argmax(axis=1))
 
 
+@pytest.mark.slow
 def test_a_change_of_a_row_is_in_the_datas_units_and_the_network_decides_so(grown: Any, shown: Any) -> None:
     row = shown[grown.predict(shown) == "dark"][0]
     (answer,) = grown.counterfactual(row).answers

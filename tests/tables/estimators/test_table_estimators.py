@@ -58,6 +58,7 @@ def test_only_parameters_that_act_are_taken() -> None:
         GrowingRegressor(shapes={})  # type: ignore[call-arg]
 
 
+@pytest.mark.slow
 def test_a_growing_regressor_explains_and_changes_values_too(homes: pd.DataFrame) -> None:
     rows = homes.drop(columns="price")
     model = GrowingRegressor(budget=5, random_state=0).fit(rows, homes["price"])

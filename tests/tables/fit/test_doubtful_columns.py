@@ -32,6 +32,7 @@ def fit(table, target="y", **options):
     return model, [str(each.message) for each in said]
 
 
+@pytest.mark.slow
 def test_a_trend_over_the_row_number_is_used_with_both_readings():
     model, said = fit(make_rows(trend=3.0))
     assert model.schema.features == ("t", "x")
@@ -94,6 +95,7 @@ def test_text_that_is_missing_in_rows_of_another_kind_is_used():
     assert model.scores["test"].iloc[0] > 0.9
 
 
+@pytest.mark.slow
 def test_estimators_and_problems_try_the_same_columns():
     frame = make_rows(trend=3.0)
     with pytest.warns(ColumnWarning) as said:
@@ -106,6 +108,7 @@ def test_estimators_and_problems_try_the_same_columns():
     assert fit(parsed, None)[0].schema.features == ("t", "x")
 
 
+@pytest.mark.slow
 def test_several_targets_share_what_is_used():
     frame = make_rows(trend=3.0)
     frame["z"] = frame["y"] - 2 * frame["x"]

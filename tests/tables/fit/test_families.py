@@ -73,6 +73,7 @@ def test_a_straight_fit_is_that_of_a_plain_generalized_linear_model(family, plai
     np.testing.assert_allclose(model.predict(X), expected, rtol=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["auto", "gamma", "tweedie", "lognormal", "quantile:0.7"])
 def test_the_unit_of_the_target_changes_nothing_else(family):
     rng = np.random.default_rng(3)
@@ -85,6 +86,7 @@ def test_the_unit_of_the_target_changes_nothing_else(family):
     np.testing.assert_allclose(1000 * models[0].predict(X), models[1].predict(X), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_held_out_rows_choose_the_family(counted):
     rng = np.random.default_rng(4)
     X = rng.uniform(-1, 1, size=(300, 2))
@@ -102,6 +104,7 @@ def test_predictions_are_positive_and_bounded_by_what_was_seen(counted, visits):
     assert found.max() <= 2 * visits["visits"].max()
 
 
+@pytest.mark.slow
 def test_a_double_exposure_halves_the_rate_as_an_offset_does(visits):
     years = np.random.default_rng(5).uniform(0.5, 2.0, len(visits))
     models = [
@@ -128,6 +131,7 @@ def test_exposures_weigh_as_an_offset_does(family, plain):
     np.testing.assert_allclose(model.predict(X), expected, rtol=0.02)
 
 
+@pytest.mark.slow
 def test_a_weight_is_a_number_of_copies(visits):
     times = np.random.default_rng(7).integers(1, 4, len(visits))
     options = {"family": "poisson", "test_fraction": 0.0}
@@ -223,6 +227,7 @@ def test_what_cannot_be_is_refused_by_name(visits, options, said):
         creases.fit_table(visits, **{"target": "visits", **options})
 
 
+@pytest.mark.slow
 def test_the_command_fits_a_family_with_weights_and_an_exposure(visits, tmp_path):
     rng = np.random.default_rng(9)
     frame = visits.assign(years=rng.uniform(0.5, 2, len(visits)).round(3), times=rng.integers(1, 3, len(visits)))

@@ -69,6 +69,7 @@ def test_what_is_pooled_is_said():
     assert "one effect for each of: 2 rare values of 'town'" in describe_model(model)
 
 
+@pytest.mark.slow
 def test_missing_values_that_say_nothing_add_nothing():
     """47 of 1,000 rows lack a skewed number and are like all others; their effect was tens of points."""
     rng = np.random.default_rng(5)

@@ -56,6 +56,7 @@ def test_a_curve_jumps_where_the_rows_do() -> None:
     assert np.ptp(curve(np.linspace(19, 59, 50))[:, 0]) < 0.6
 
 
+@pytest.mark.slow
 def test_every_column_can_vanish_where_columns_outnumber_rows() -> None:
     X = np.random.default_rng(0).normal(size=(200, 300))
     y = X[:, [3, 77, 200]] @ [2.0, -1.5, 1.0] + 0.5 * np.random.default_rng(1).normal(size=200)
@@ -73,12 +74,14 @@ def test_values_of_a_category_with_few_rows_share_strength() -> None:
     assert explained(table) > 0.7
 
 
+@pytest.mark.slow
 def test_two_hills_over_two_numbers_are_found() -> None:
     u, v = np.random.default_rng(0).uniform(size=(2, 1600))
     hills = np.exp(-((u - 0.3) ** 2 + (v - 0.3) ** 2) / 0.02) + np.exp(-((u - 0.7) ** 2 + (v - 0.6) ** 2) / 0.03)
     assert explained(pd.DataFrame({"lat": 47 + u, "lon": 8 + 2 * v, "y": hills})) > 0.96
 
 
+@pytest.mark.slow
 def test_a_model_fitted_again_to_all_rows_keeps_the_scores_of_the_one_before(tmp_path) -> None:
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300)}).assign(y=lambda t: t.a + 0.1 * t.b)

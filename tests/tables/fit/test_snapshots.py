@@ -141,6 +141,7 @@ def test_large_networks_are_kept_at_fewer_moments(data):
     assert 4 < len(moments) <= module.MIN_SNAPSHOTS + 1
 
 
+@pytest.mark.slow
 def test_what_is_written_is_what_is_kept(data, tmp_path):
     moments = Snapshots(data.scaling, tmp_path / "snapshots", max_snapshots=40)
     long_run(data, moments, 203)
@@ -164,6 +165,7 @@ def test_a_run_that_goes_on_forgets_what_it_had_written_after_its_checkpoint(dat
     assert len(list((tmp_path / "snapshots").iterdir())) == len(kinds)
 
 
+@pytest.mark.slow
 def test_numbers_of_dropped_moments_are_not_used_again(data):
     moments = Snapshots(data.scaling)
     model, _ = grown(data, moments)

@@ -21,6 +21,7 @@ def trade_notes(model):
     return [line for line in describe_model(model) if "can trade their effects" in line]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [False, True])
 def test_nearly_equal_columns_can_trade_and_independent_ones_cannot(classes):
     (note,) = trade_notes(creases.fit_table(make_table(0.05, classes=classes), "y"))
@@ -39,6 +40,7 @@ def test_the_range_of_an_effect_has_the_true_one_in_it():
     assert low < 0 < high  # b could have it all
 
 
+@pytest.mark.slow
 def test_more_rows_tell_columns_apart_and_a_stored_model_says_the_same(tmp_path):
     assert trade_notes(creases.fit_table(make_table(0.5, n=4000), "y")) == []
     model = creases.fit_table(make_table(0.05), "y")

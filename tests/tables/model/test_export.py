@@ -109,6 +109,7 @@ def test_a_python_function_predicts_rows(fitted, tmp_path):
     assert export.decided == 0
 
 
+@pytest.mark.slow
 def test_an_excel_sheet_calculates_the_predictions_of_its_rows(fitted, tmp_path):
     model, rows, _ = fitted
     model.export(tmp_path / "model.xlsx")
@@ -166,6 +167,7 @@ def test_the_command_prints_the_largest_deviation(fitted, tmp_path):
         model.export(tmp_path / "model.pmml")
 
 
+@pytest.mark.slow
 def test_special_codes_and_missing_values_are_exported_and_on_the_card(tmp_path):
     rng = np.random.default_rng(0)
     a = rng.uniform(0, 10, 300).round(2)

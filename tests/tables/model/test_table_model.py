@@ -187,6 +187,7 @@ def test_options_of_growth_are_refused_for_a_fit_and_the_other_way_round() -> No
         creases.tables.grow_table(frame, "price", shapes={"area": "rising"})
 
 
+@pytest.mark.slow
 def test_a_shape_holds() -> None:
     model = creases.fit_table(TABLES["values"], "price", shapes={"area": "rising"})
     assert (model.curves["area"].slopes >= 0).all()

@@ -265,6 +265,7 @@ def test_a_stored_model_predicts_the_same_and_reports_the_same_cells(model, fram
     assert encoded.X[0, 1] == 9
 
 
+@pytest.mark.slow
 def test_a_category_is_no_better_than_words_in_order(frame):
     table = pd.concat([frame] * 2, ignore_index=True)[["risk", "age", "y"]]
     table["y"] += np.random.default_rng(1).normal(size=len(table))
@@ -287,6 +288,7 @@ def test_onnxruntime_takes_words_intervals_and_months_as_text_and_times_as_hours
     np.testing.assert_allclose(session.run(None, rows)[0].reshape(-1), model.predict(frame), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_estimators_read_frames_in_the_same_way(frame):
     X, y = frame.drop(columns="y"), frame["y"]
     model = creases.TableRegressor(random_state=0, kinds={"risk": "category"}).fit(X, y)
@@ -308,6 +310,7 @@ UGLY = st.one_of(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.lists(UGLY, min_size=1, max_size=30), st.data())
 def test_any_texts_are_read_and_stored_or_refused_in_a_sentence(cells, data):

@@ -42,6 +42,7 @@ def test_rows_of_one_customer_are_in_one_part_and_one_fold():
     assert held.sum(axis=1).min() > 0.8 * held.sum(axis=1).max()
 
 
+@pytest.mark.slow
 def test_with_groups_scores_are_those_of_new_customers():
     """Without, the number of a customer gives the effect away that no new one has."""
     table = visits()
@@ -63,6 +64,7 @@ def test_the_last_rows_are_tested_on():
     assert any("the last ones" in line for line in describe_model(model))
 
 
+@pytest.mark.slow
 def test_a_split_that_customers_or_dates_cross_is_said():
     lines = describe_model(creases.fit_table(visits(), "y"))
     assert any("groups='customer_id'" in line for line in lines)
@@ -86,6 +88,7 @@ def test_two_columns_of_one_name_are_refused():
         creases.fit_table(table, "y")
 
 
+@pytest.mark.slow
 def test_a_class_of_one_row_in_300_keeps_a_chance():
     """Its rows are at one end of a column, which would give all others a chance of 1e-8."""
     rng = np.random.default_rng(0)

@@ -115,6 +115,7 @@ def test_curves_are_kept_where_units_are_hardly_better_than_they_are() -> None:
     assert next(step.stage for step in model.function.steps if step.is_kept) == "curves"
 
 
+@pytest.mark.slow
 def test_an_ensemble_has_the_units_of_all_trainings_and_is_no_worse() -> None:
     problem = make_units_table(900)
     rows, rest = np.arange(600), np.arange(600, 900)
@@ -129,6 +130,7 @@ def test_an_ensemble_has_the_units_of_all_trainings_and_is_no_worse() -> None:
     assert losses[1] < 1.05 * losses[0]
 
 
+@pytest.mark.slow
 def test_units_of_an_ensemble_must_pay_too() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
@@ -192,6 +194,7 @@ def test_a_class_of_one_row_does_not_flatten_the_others() -> None:
     assert (three[:, 1] - three[:, 0]).std() > 0.75 * two.std()
 
 
+@pytest.mark.slow
 def test_curves_of_a_wide_table_have_no_more_pieces_than_rows() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 100))
@@ -215,6 +218,7 @@ def test_held_out_scores_are_of_fits_that_have_not_seen_the_rows() -> None:
     assert np.logaddexp(0, -margins).mean() == pytest.approx(kept.loss)
 
 
+@pytest.mark.slow
 def test_a_threshold_is_chosen_by_held_out_rows() -> None:
     from creases.tables._fit.threshold import best_threshold
     from creases.tables._split.split import CurveConfig, TableSplit

@@ -178,6 +178,7 @@ def test_a_table_that_changes_while_it_is_fitted_is_refused(tmp_path):
         pq.write_table(make_table(500), tmp_path / "part-1.parquet")
 
 
+@pytest.mark.slow
 def test_only_the_first_row_of_further_text_files_is_read_to_compare_it(tmp_path, monkeypatch):
     head = '"a\nb",ü,y\n'
     for k, encoding in enumerate(["utf8", "utf-8-sig", "utf8"]):

@@ -92,6 +92,7 @@ def test_bad_arguments_are_refused(tmp_path, model):
     assert not (tmp_path / "out.csv").exists()
 
 
+@pytest.mark.slow
 def test_the_command_line_predicts_files_that_a_pattern_finds(tmp_path, model):
     def invoke(*words):
         return CliRunner().invoke(app, [str(word) for word in words])

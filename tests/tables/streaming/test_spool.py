@@ -56,6 +56,7 @@ def test_rows_of_a_stream_are_those_in_memory_bit_for_bit(folder, monkeypatch, f
     assert not list(folder.iterdir())
 
 
+@pytest.mark.slow
 def test_a_small_stream_is_fitted_and_predicted_as_a_data_frame(folder):
     whole = make_table(300)
     memory, stream = creases.fit_table(whole.to_pandas(), "y"), creases.fit_table(Once(whole), "y")
@@ -66,12 +67,14 @@ def test_a_small_stream_is_fitted_and_predicted_as_a_data_frame(folder):
     assert not list(folder.glob("creases-*"))
 
 
+@pytest.mark.slow
 def test_a_data_frame_of_pandas_is_no_stream():
     frame = make_table(300).to_pandas()
     assert creases.fit_table(frame, "y")._n_rows == {"train": 240, "test": 60}
     assert isinstance(frame, pd.DataFrame)
 
 
+@pytest.mark.slow
 def test_streams_are_refused_where_files_are_needed(folder):
     pytest.importorskip("ray")
     with pytest.raises(InputError, match="engine must be 'local' or 'serial' for a table that is not in files"):

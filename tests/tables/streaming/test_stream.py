@@ -126,6 +126,7 @@ def write_categories(whole, folder):
 WAYS = [write_parts, write_csv, write_folder, write_feather, as_dataset, write_categories]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", WAYS, ids=lambda way: way.__name__)
 @pytest.mark.parametrize("missing", ["indicate", "drop"])
 @pytest.mark.usefixtures("small_limits")
@@ -170,6 +171,7 @@ def test_repeated_rows_are_sampled_with_their_counts_and_dealt_to_both_parts(tmp
         assert {tuple(row) for row in table.data.rows.X[test]} == {tuple(row) for row in table.data.rows.X[train]}
 
 
+@pytest.mark.slow
 def test_a_small_table_of_many_files_is_fitted_as_one_file(tmp_path):
     whole = make_table(300)
     pq.write_table(whole, tmp_path / "whole.parquet")
@@ -382,6 +384,7 @@ def test_texts_are_read_in_blocks_as_in_memory(tmp_path):
     assert difference(memory, stream) < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_limits")
 @pytest.mark.parametrize("missing", ["indicate", "drop"])
 def test_words_among_numbers_are_counted_in_all_rows_as_in_memory(tmp_path, missing):

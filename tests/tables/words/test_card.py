@@ -75,6 +75,7 @@ def test_following_the_printed_card_gives_the_models_decision_on_every_row(fitte
     assert differ == 0 or integer
 
 
+@pytest.mark.slow
 def test_following_the_card_of_a_table_of_units_and_pairs_of_numbers():
     rng = np.random.default_rng(3)
     X = rng.uniform(-2, 2, (500, 3)).round(2)

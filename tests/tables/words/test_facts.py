@@ -61,6 +61,7 @@ def test_a_curve_alone_proves_nothing_where_planes_or_units_act(kind):
             assert not any(_is_shown_by_curve(terms, term, direction) for direction in ("rising", "falling"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [{}, {"units": True}, {"plane": True}])
 @pytest.mark.parametrize("n_classes", [0, 2])
 def test_no_row_is_outside_the_proved_range(n_classes, kind):

@@ -66,6 +66,7 @@ def test_a_stage_that_brings_nothing_says_so():
     assert not any("0.0000 ±" in text for text in texts)
 
 
+@pytest.mark.slow
 def test_the_planes_that_a_model_has_are_counted():
     """Ten are tried, and those that do not matter go."""
     rng = np.random.default_rng(1)

@@ -65,6 +65,7 @@ def random_network(problem, n_classes, seed, *hidden):
     return grown_model(creases.read(layers), split, threshold=0.4 if n_classes == 2 else 0.5, **split.table_names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", [(), (5,), (4, 3)])
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_the_smallest_change_of_a_network_is_that_of_enumeration(n_classes, hidden):
