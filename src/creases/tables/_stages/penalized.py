@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
@@ -119,7 +119,8 @@ class _Functions:
     def __init__(self, basis: Basis, X: Floats) -> None:
         self._basis, self._X = basis, X
         self._size = max(BLOCK // len(basis.penalty), 1)
-        self._kept, self._level_squares = None, None
+        self._kept: Floats | None = None
+        self._level_squares: _LevelSquares | None = None
         if len(X) * len(basis.penalty) <= KEEP:
             self._size, self._kept = max(len(X), 1), basis(X)
 
@@ -168,7 +169,8 @@ class _Functions:
             return partial(_squares, F)
         if self._kept is None:
             return _LevelSquares(curves, self._X[part], F)
-        self._level_squares = self._level_squares or _LevelSquares(curves, self._X, F)
+        if self._level_squares is None:
+            self._level_squares = _LevelSquares(curves, self._X, F)
         return self._level_squares
 
 
@@ -192,7 +194,8 @@ class _LevelSquares:
     def __call__(self, weight: Floats) -> Floats:
         """Return the sums (p, p) for weights (n,) of the rows."""
         own, others, mean, deviation = self._own, self._others, self._mean, self._deviation
-        weighted = self._levels.T.multiply(weight).tocsr()  # (k, n)
+        product: Any = self._levels.T.multiply(weight)
+        weighted = product.tocsr()  # (k, n)
         counts = weighted.sum(axis=1)
         pairs = (weighted @ self._levels).toarray() - np.outer(counts, mean) - np.outer(mean, counts)
         pairs += float(weight.sum()) * np.outer(mean, mean)
