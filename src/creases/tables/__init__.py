@@ -36,11 +36,12 @@ if TYPE_CHECKING:
     from creases.tables._model.table_model import TableModel
     from creases.tables._reading.files import read_columns
     from creases.tables._reading.table import parse_table, read_table
-    from creases.tables._scores.advice import Comparison, compare_models
     from creases.tables._scores.baselines import (
         Baseline,
+        Comparison,
         baseline_warnings,
         baselines,
+        compare_models,
         compare_with_linear,
         metrics_summary,
     )
@@ -186,14 +187,12 @@ _HOMES = {
         "parse_table",
         "read_table",
     ),
-    "_scores.advice": (
-        "Comparison",
-        "compare_models",
-    ),
     "_scores.baselines": (
         "Baseline",
+        "Comparison",
         "baseline_warnings",
         "baselines",
+        "compare_models",
         "compare_with_linear",
         "metrics_summary",
     ),

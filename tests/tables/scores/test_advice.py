@@ -2,7 +2,7 @@
 
 import pytest
 
-from creases.tables._scores.advice import Comparison
+from creases.tables._scores.baselines import Comparison
 
 
 @pytest.mark.parametrize(
