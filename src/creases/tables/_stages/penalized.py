@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
@@ -119,7 +119,8 @@ class _Functions:
     def __init__(self, basis: Basis, X: Floats) -> None:
         self._basis, self._X = basis, X
         self._size = max(BLOCK // len(basis.penalty), 1)
-        self._kept, self._level_squares = None, None
+        self._kept: Floats | None = None
+        self._level_squares: _LevelSquares | None = None
         if len(X) * len(basis.penalty) <= KEEP:
             self._size, self._kept = max(len(X), 1), basis(X)
 
@@ -187,7 +188,8 @@ class _LevelSquares:
         features = curves.lines[self._own]
         self._mean, self._deviation = curves.mean[features], curves.deviation[features]
         self._others = np.setdiff1d(np.arange(F.shape[1]), self._own)
-        self._levels, self._rest = csr_array(X[:, features]), np.ascontiguousarray(F[:, self._others])
+        self._levels: Any = csr_array(X[:, features])
+        self._rest = np.ascontiguousarray(F[:, self._others])
 
     def __call__(self, weight: Floats) -> Floats:
         """Return the sums (p, p) for weights (n,) of the rows."""
