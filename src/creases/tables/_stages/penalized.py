@@ -189,7 +189,8 @@ class _LevelSquares:
         features = curves.lines[self._own]
         self._mean, self._deviation = curves.mean[features], curves.deviation[features]
         self._others = np.setdiff1d(np.arange(F.shape[1]), self._own)
-        self._levels, self._rest = csr_array(X[:, features]), np.ascontiguousarray(F[:, self._others])
+        self._levels: Any = csr_array(X[:, features])
+        self._rest = np.ascontiguousarray(F[:, self._others])
 
     def __call__(self, weight: Floats) -> Floats:
         """Return the sums (p, p) for weights (n,) of the rows."""
