@@ -5,13 +5,13 @@ Run as a program it reads them all with nothing set, and prints what became of e
 
 import itertools
 import json
-import resource
 import sys
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 import creases
+from creases._memory import peak_memory
 from creases.errors import CreasesError
 
 BIG = 20_000
@@ -136,7 +136,7 @@ def read_all():
             ended[name] = type(problem).__name__
         except Exception as problem:
             ended[name] = f"raw: {problem!r}"
-    json.dump({"ended": ended, "peak": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}, sys.stdout)
+    json.dump({"ended": ended, "peak": peak_memory()}, sys.stdout)
 
 
 if __name__ == "__main__":

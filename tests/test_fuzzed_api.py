@@ -95,7 +95,7 @@ def test_every_wrong_argument_is_refused_in_words_of_creases(name):
     assert not obscure_errors(name, None)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", CALLS)
 def test_a_view_with_negative_strides_is_as_good_as_its_copy(name):
     for argument, value in CALLS[name]().arguments.items():

@@ -19,7 +19,7 @@ def check_growth(model, history, train, test):
     assert accuracy(model, *test) > LogisticRegression().fit(*train).score(*test) + 0.05
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_tutorial_runs_and_its_network_grows_and_beats_a_linear_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 

@@ -65,7 +65,7 @@ def test_a_proof_about_a_perceptron_is_checked_without_torch(tmp_path):
     assert not loaded_by(code) & {"torch", "scipy", "sklearn", "pandas"}
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_growth_does_not_load_the_compiler_of_torch():
     code = "from creases import problems, tables\nfrom creases.growth import GrowthConfig\n"
     code += "tables.Experiment.from_problem(problems.get('moons', n=40), GrowthConfig(budget=12, when=4)).run()"

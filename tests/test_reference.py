@@ -24,7 +24,7 @@ def test_exact_clipping_finds_the_confirmed_counts(name: str) -> None:
     assert sum(found.areas) == 4
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", DEGENERATE)
 def test_linear_programs_find_the_confirmed_counts(name: str) -> None:
     assert len(lp_regions(load_case(name), SQUARE)) == load_counts()[name]["regions"]

@@ -72,7 +72,7 @@ def test_the_help_of_a_command_imports_no_torch(command):
     assert not loaded_by("-m", "creases.cli", command, "--help") & {"torch", "numba", "sklearn", "matplotlib"}
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_wheel_has_no_reproduction_in_it(tmp_path):
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--quiet", "-w", str(tmp_path), str(ROOT)]
     subprocess.run(command, check=True, capture_output=True)

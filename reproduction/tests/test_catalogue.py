@@ -34,6 +34,7 @@ def test_every_claim_has_an_id_of_its_family_and_says_something():
         assert (claim.measure is None) == (claim.judge is None), claim.id
 
 
+@pytest.mark.thorough
 def test_a_claim_imports_its_own_family_only():
     code = (
         "import sys; from creases_reproduction.catalogue import find_claim; find_claim('tiny/figure-5');"

@@ -81,6 +81,7 @@ def test_the_polytope_around_the_origin_is_found_and_named(model, kind):
     assert kind_of(enclosed(batch, 0)) == "none"
 
 
+@pytest.mark.thorough
 def test_kinds_of_all_networks_add_up():
     table = shells_kinds().table
     sums = table.groupby(["dimension", "leak"])["successes"].sum()

@@ -24,7 +24,7 @@ def classes():
     return [(f, boolean.swaps(f, 4).changes) for f in map(int, boolean.npn_classes(4).representatives)]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("sharp", [True, False])
 @pytest.mark.parametrize("leak", LEAKS)
 def test_all_222_classes_of_four_bits_are_solved_by_one_layer(classes, leak, sharp):
@@ -35,7 +35,7 @@ def test_all_222_classes_of_four_bits_are_solved_by_one_layer(classes, leak, sha
         assert margin(model, f, 4) >= (0.15 if sharp else 0.499)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [2, 3])
 @pytest.mark.parametrize("leak", LEAKS)
 def test_all_222_classes_of_four_bits_are_solved_by_narrow_layers(classes, leak, width):

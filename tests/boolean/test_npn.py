@@ -29,7 +29,7 @@ def test_a_class_has_the_images_of_its_representative():
             assert (min(orbit), len(orbit)) == (f, size)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_there_are_616126_classes_of_five_bits():
     representatives, sizes = boolean.npn_classes(5)
     assert len(representatives) == 616126
@@ -40,7 +40,7 @@ def test_there_are_616126_classes_of_five_bits():
         assert len(set(images(int(f), 5))) == sizes[np.searchsorted(representatives, f)]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("n", "f"), [(4, 0xBEEF), (5, 0xDEADBEEF), (5, 0x96696996), (5, 0x0F0F3C3C)])
 def test_the_canonical_function_is_the_least_of_all_images(n, f):
     assert boolean.canonical_form(f, n) == min(images(f, n))

@@ -52,7 +52,7 @@ def exact_value(net: Network, x: np.ndarray) -> Fraction:
     return h[0]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.1, -0.5, 1.5]))
 def test_limits_at_and_next_to_the_largest_value_are_decided_truly_at_any_scale(seed: int, leak: float) -> None:
@@ -73,7 +73,7 @@ def test_limits_at_and_next_to_the_largest_value_are_decided_truly_at_any_scale(
         assert verdict.status != "unknown"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("scale", [1.0, 1e-7, 1e7])
 def test_limits_that_are_reached_exactly_are_decided_in_fractions(scale: float) -> None:
     """``-|3 x - scale|`` is 0 at one third of the scale, which is no float; ``|x|`` is largest at an end."""
@@ -137,7 +137,7 @@ def test_lattices_of_few_inputs_and_many_units_are_decided_with_a_proof(n: int, 
             assert exact_value(net, verdict.counterexample) >= Fraction(limit)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_bounds_carried_forwards_contain_all_values_at_any_scale() -> None:
     rng = np.random.default_rng(0)
     for leak in (0.0, 0.25, 1.0):

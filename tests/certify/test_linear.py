@@ -52,7 +52,7 @@ def test_no_point_of_the_box_is_beyond_the_bounds(name: str, backwards: bool, mo
         assert (y.max(axis=0) <= high).all()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("leak", [0.0, 0.2, 1.5, -0.5])
 def test_small_networks_reach_their_bounds_or_nearly(leak: float) -> None:
     """With few units bounds are near the truth, so that a line a little too low is seen."""

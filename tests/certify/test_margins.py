@@ -69,7 +69,7 @@ def test_processes_measure_the_same_bits_in_the_order_of_rows(net, n_jobs):
     assert [call[1] for call in calls] == list(range(1, 8))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_an_error_in_a_process_is_the_error_of_the_call(net):
     with pytest.raises(InputError, match="norm must be 'l1', 'l2' or 'linf', got 'l7'"):
         margins(net, [[0.0, 0.0]] * 3, norm="l7", n_jobs=2)

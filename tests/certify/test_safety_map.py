@@ -90,7 +90,7 @@ def test_a_box_without_a_boundary_is_refused(net):
         safety_map(net, (-1, 1), resolution=4).at([[2.0, 0.0]])
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_processes_make_the_same_map_bit_for_bit(net, n_jobs):
     options = {"box": [(-1, 1.5), (-0.5, 1)], "resolution": 200}  # several tasks, in a box that is enlarged

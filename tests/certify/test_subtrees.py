@@ -85,7 +85,7 @@ def use(monkeypatch):
     return choose
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "above"), [("kernel", 0.1), ("few", 0.02), ("sides", 1.0), ("choices", 0.003)])
 def test_what_holds_is_proved_by_trees_of_subtrees_whichever_is_done_first(use, name, above):
     net = network(name)

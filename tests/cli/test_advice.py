@@ -56,7 +56,7 @@ def advice_in(text: str) -> list[str]:
     return [command.removeprefix("creases ") for command in found]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_every_command_that_is_advised_works(run, files, tmp_path):
     done: list[str] = []
     commands = [(command, 0) for command in STARTS]

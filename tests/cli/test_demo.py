@@ -17,7 +17,7 @@ def test_the_demo_grows_a_network_maps_it_and_names_the_files(run, tmp_path):
     assert "Next: creases report out/demo" in result.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_same_seed_gives_the_same_pictures_and_a_demo_may_be_repeated(run, tmp_path):
     pictures = []
     for _ in range(2):

@@ -33,7 +33,7 @@ def test_a_growth_run_becomes_one_page(run, folder, tmp_path):
     assert len(told["slices"]) == 4
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_run_that_has_not_ended_is_shown_with_the_way_on(run, folder, tmp_path):
     there = shutil.copytree(folder, tmp_path / "run")
     history = json.loads((there / "history.json").read_text())

@@ -359,7 +359,7 @@ def test_what_cannot_be_compared_is_refused_with_advice(call, message: str) -> N
         call()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(st.integers(1, 3).flatmap(lambda n: st.tuples(cases(n, max_depth=2), cases(n, max_depth=2))))
 def test_degenerate_networks_are_compared_as_points_of_the_box_say(pair: tuple[Case, Case]) -> None:

@@ -195,7 +195,7 @@ def test_the_reason_of_a_regression_says_how_many_rows_were_too_low_or_too_high(
     assert f"too {word}" in fold.explain()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "units", "score"), [("xor_circles", 9, 0.97), ("spirals", 9, 0.99), ("shells", 6, 1.0)]
 )
@@ -240,7 +240,7 @@ def test_held_out_rows_are_predicted_no_worse_than_by_the_linear_model(name: str
     assert confirmed["validation_loss"] <= linear["validation_loss"]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_ten_classes_start_in_as_few_pairs_as_predict_as_well() -> None:
     model, history = grow("digits")
     assert history.records[0].explanation["pairs"] < 9

@@ -39,7 +39,7 @@ def test_a_stage_widens_all_layers_evenly_where_not_all_of_it_fits(limit):
     assert max(widths) <= min(widths) + 1
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("limit", "sizes"),
     [({"max_units": 8}, (5, 2, 10)), ({"max_parameters": 120}, (5, 2, 10)), ({"max_units": 11}, (3, 2, 2, 2))],

@@ -321,7 +321,7 @@ def test_a_stage_that_pays_keeps_the_network_that_was_grown_at_its_beginning(ver
     assert_same_optimizers(run.optimizer.state_dict(), by_hand.optimizer.state_dict())
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_growth_pays_where_two_units_cannot_learn_and_not_where_there_is_nothing_to_learn():
     options = {"budget": 250, "growth_share": 0.5, "how": "fold", "schedule": "cosine", "lr": 0.02, "progress": False}
     held = classes(400, seed=8)

@@ -82,7 +82,7 @@ SCHEDULERS = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("make", SCHEDULERS)
 @pytest.mark.parametrize("options", [{"when": 2, "budget": 8, "how": "random", "batch_size": 20}, STAGES])
 @pytest.mark.parametrize("given_as", ["function", "scheduler"])

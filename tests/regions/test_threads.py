@@ -134,7 +134,7 @@ def small_lattices(monkeypatch) -> None:
     monkeypatch.setattr(import_module("creases.regions._space.lattice.lattice"), "ROOM", 16)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["m3_16x2", "m4_12x2"])
 def test_spaces_are_bit_equal_on_any_number_of_threads(name: str, small_lattices) -> None:
     first, *others = spaces_on_threads(creases.read(load_case(name)), (1, 2, 3))
@@ -237,7 +237,7 @@ def differing() -> list[str]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_wide_networks_are_bit_equal_on_any_number_of_threads() -> None:
     # In a process of its own: started with OMP_NUM_THREADS=1, a BLAS remains on one thread.
     environment = os.environ | {

@@ -51,7 +51,7 @@ def test_terms_that_no_linear_program_decides_are_kept() -> None:
     assert tropical(net).error <= 1e-12
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("leak", [0.0, 0.1, 1.0, 2.0, -0.3, -1.0])
 @pytest.mark.parametrize("widths", [(2, 3, 3, 1), (1, 4, 2), (3, 3, 2), (2, 2)])
 def test_pointwise_error_is_that_of_rounding(widths: tuple[int, ...], leak: float) -> None:

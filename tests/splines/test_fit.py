@@ -9,7 +9,7 @@ from creases.errors import InputError
 X = np.linspace(-3, 3, 30)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("scale", "shift"), [(1e-6, 0.0), (1e6, 1e8), (1.0, -50.0)])
 def test_training_does_not_depend_on_units(scale, shift):
     runs = [splines.fit(a, np.sin(2 * X) * b, width=5, steps=300) for a, b in ((X, 1.0), (shift + scale * X, 7.0))]

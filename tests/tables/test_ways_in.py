@@ -124,7 +124,7 @@ def test_a_network_predicts_at_least_as_well_as_logistic_regression(table: tuple
     assert np.mean(ours) > np.mean(theirs) - np.std(np.subtract(ours, theirs, dtype=float)) / np.sqrt(len(ours)) - 1e-9
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_curves_have_at_most_the_log_loss_of_logistic_regression(table: tuple[pd.DataFrame, str]) -> None:
     frame, target = table
     problem, labels = read_table(frame, target), frame[target].to_numpy()

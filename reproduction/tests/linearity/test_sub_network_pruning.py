@@ -63,6 +63,7 @@ def test_exhaustive_counts_what_a_loop_over_torch_modules_counts():
     assert (found.networks.losses(POINTS, PARITY, "binary_cross_entropy") < np.log(2)).all()
 
 
+@pytest.mark.thorough
 def test_exhaustive_takes_a_torch_module():
     network = learned([3, 4, 1])[:1]
     a, b = exhaustive(network, POINTS, PARITY, epochs=100), exhaustive(network.module(0), POINTS, PARITY, epochs=100)

@@ -16,7 +16,7 @@ def hidden(model):
     return [layer.out_features for layer in model if isinstance(layer, torch.nn.Linear)][:-1]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("touching", [False, True])
 @pytest.mark.parametrize("width", [2, 3, 5])
 @pytest.mark.parametrize("leak", [0.0, 0.1, 0.6])

@@ -181,7 +181,7 @@ def extremes(net: Network, n: int = 4000) -> tuple[Any, Any]:
     return X, np.asarray(net(X)).reshape(n, -1)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("leak", [0.0, 0.25, -1.0, 1.5])
 @pytest.mark.parametrize("halves", [0, 2])
 def test_ranges_are_verified_with_every_leak(leak: float, halves: int) -> None:

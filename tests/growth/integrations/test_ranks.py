@@ -36,7 +36,7 @@ def test_sums_and_broadcasts_reach_every_rank(found):
         assert one["same"].tolist() == [0.0, 0.0]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["tiny", "tiny relu", "tiny conv", "tiny second", "gradmax", "random"])
 def test_every_rank_proposes_what_one_process_with_all_samples_does(found, name):
     both, alone = found

@@ -175,7 +175,7 @@ def test_the_ledger_tells_what_the_networks_before_and_after_each_step_do(circle
             assert float(row[name]) == pytest.approx(expected, rel=1e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_margin_is_that_to_the_best_of_the_other_classes(iris, iris_report):
     _, found, _ = iris_report
     kept = load_run(iris)
@@ -338,6 +338,7 @@ def test_a_report_stays_small_by_leaving_moments_and_rows_out(circles, tmp_path,
     assert any("instance" in record["marks"] for record in found["records"])
 
 
+@pytest.mark.thorough
 def test_of_large_networks_fewer_slices_are_shown_so_that_time_has_room(iris, tmp_path, monkeypatch, quick):
     monkeypatch.setattr(growth, "BUDGET", 20_000)
     found = write_growth_report(iris, tmp_path / "r.html")

@@ -62,7 +62,7 @@ def pointed(page, x, y):
     return found.inner_text()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("size", "scheme"), [("1280", "light"), ("390", "dark")])
 def test_a_map_has_regions_to_point_at_and_sections_that_fit_the_screen(visit, size, scheme):
     found = visit("map", size, scheme)

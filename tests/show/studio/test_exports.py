@@ -42,7 +42,7 @@ def test_the_report_is_one_page_with_the_run_and_its_code_in_it(ended):
     assert "history = experiment.run()" in again["code"]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("problem", [FORMULA, LINE, IRIS], ids=["plane", "line", "slice"])
 def test_the_animation_and_report_of_every_kind_of_picture_are_made(problem):
     page = Page().start(problem, when="2").work(3)
@@ -130,7 +130,7 @@ def test_the_code_of_every_kind_of_problem_begins_with_the_same_data():
         assert made["problem"].classes == page.live.data.problem.classes
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("undos", "budgets"), [(1, {12: 18}), (2, {10: 18})], ids=["after the end", "before it"])
 def test_a_run_that_ended_is_trained_on_and_its_code_makes_the_same_network(undos, budgets, tmp_path, monkeypatch):
     problem = {**FORMULA, "rows": 600}  # enough for networks to be better than a linear model

@@ -249,7 +249,7 @@ def test_the_run_ends_with_its_budget_and_growth_with_its_share_of_it(moons: Any
     assert all(record.epoch < 30 for record in history.records)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_network_stays_within_its_limits_of_size(moons: Any) -> None:
     model = GrowingClassifier(how="tiny", max_units=5, early_stopping=False, **SHORT).fit(*moons)
     assert model.hidden_ == (5,)
@@ -257,7 +257,7 @@ def test_the_network_stays_within_its_limits_of_size(moons: Any) -> None:
     assert sum(parameter.numel() for parameter in model.module_.parameters()) <= 17
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_layers_can_be_several_and_batches_any_size(moons: Any) -> None:
     X, y = moons
     for size in (None, 7, 1000):

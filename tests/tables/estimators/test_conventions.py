@@ -21,7 +21,7 @@ def _check(estimator: Any) -> None:
         assert found["status"] == "passed" or found["check_name"] in MAY_SKIP, (found["check_name"], found["exception"])
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("estimator", [GrowingClassifier, GrowingRegressor])
 def test_check_estimator_passes_with_few_epochs(estimator: Any) -> None:

@@ -74,7 +74,7 @@ def test_targets_keep_the_shape_they_were_given_in(valley: Any) -> None:
     np.testing.assert_array_equal(flat.predict(X), column.predict(X)[:, 0])
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", ["fold", "tiny"])
 def test_weights_are_repetition_to_the_last_bit(valley: Any, how: str) -> None:
     X, y = valley
@@ -111,7 +111,7 @@ def test_a_target_that_is_no_number_is_refused() -> None:
         GrowingRegressor().fit([[0.0], [1.0]], [0.0, np.nan])
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_it_works_in_searches(valley: Any) -> None:
     X, y = valley
     model = GrowingRegressor(**{**SHORT, "budget": 8})

@@ -117,7 +117,7 @@ def test_several_targets_share_what_is_used():
     assert len(said) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("trend", [0.0, 3.0])
 def test_a_streamed_table_uses_the_same_columns(tmp_path, trend):
     frame = make_rows(60_000, trend=trend).assign(serial="S" + pd.Series(range(60_000)).astype(str))

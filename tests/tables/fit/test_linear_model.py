@@ -126,7 +126,7 @@ def log_loss_by_folds(rows: np.ndarray, y: np.ndarray, C: float) -> float:
     return -float(cross_val_score(model, rows, y, cv=folds, scoring="neg_log_loss").mean())
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("columns", [2, 30])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_penalty_is_about_as_good_as_any_also_where_rows_are_sorted(columns: int, seed: int) -> None:

@@ -120,7 +120,7 @@ def test_blocks_depend_on_the_columns_only(tmp_path):
     assert find_files(tmp_path / "wide.csv", always=True).block == LEAST_BLOCK
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the memory of other processes is read from /proc")
 def test_all_processes_of_a_command_stay_below_the_limit(tmp_path):
     pattern = write_parts(make_table(300_000), tmp_path)

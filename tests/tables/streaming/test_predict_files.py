@@ -63,7 +63,7 @@ def test_unusual_cells_are_counted_over_all_blocks(tmp_path, model):
     assert "column 'town': 10 rows with unknown values ('Oslo')" in summary["notes"]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.usefixtures("blocks")
 def test_processes_change_nothing(tmp_path, model):
     pattern = write_parts(make_table(2_000, seed=1), tmp_path)
@@ -72,7 +72,7 @@ def test_processes_change_nothing(tmp_path, model):
     assert (tmp_path / "out1.csv").read_bytes() == (tmp_path / "out2.csv").read_bytes()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_nearest_changes_of_many_rows_are_shared_by_processes(tmp_path):
     model = creases.fit_table(make_table(400, classes=2).select(["a", "c", "y"]).to_pandas(), "y")
     rows = make_table(40, seed=1)

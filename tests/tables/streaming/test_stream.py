@@ -236,8 +236,8 @@ def test_the_model_is_the_same_bit_for_bit_on_any_number_of_processes(tmp_path, 
     pattern = write(make_table(9_000, classes=2), tmp_path)
     serial, two = (creases.fit_table(pattern, "y", n_jobs=n_jobs) for n_jobs in (1, 2))
     assert serial.function.to_dict() == two.function.to_dict()
-    assert serial.schema.encoding.to_dict() == two.encoding.to_dict()
-    np.testing.assert_array_equal(serial.schema.center, two.center)
+    assert serial.schema.encoding.to_dict() == two.schema.encoding.to_dict()
+    np.testing.assert_array_equal(serial.schema.center, two.schema.center)
 
 
 class Readers:
