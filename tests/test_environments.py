@@ -105,7 +105,7 @@ def test_another_user_can_run_it(tmp_path):
     assert (folder / "run" / "model.safetensors").stat().st_uid == 65534
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.thorough)])
 def test_pools_of_processes_count_the_same_regions(method, tmp_path):
     (tmp_path / "pool.py").write_text(POOL)

@@ -29,6 +29,7 @@ def test_stored_results_are_drawn_with_labelled_axes(name, draw, panels):
     figure.canvas.draw()
 
 
+@pytest.mark.thorough
 def test_sine_is_drawn_for_every_size():
     found = sine_networks()
     for coefficients in (False, True):

@@ -58,7 +58,7 @@ def test_no_rows_and_counts_are_refused(net):
         margins(net, [[0.0, 0.0]], count=2)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("n_jobs", [2, pytest.param(3, marks=pytest.mark.thorough)])
 def test_processes_measure_the_same_bits_in_the_order_of_rows(net, n_jobs):
     X = np.random.default_rng(2).uniform(-1, 1, (7, 2))

@@ -146,7 +146,7 @@ def test_a_counterexample_deep_in_the_tree_ends_the_search(use):
     assert points[0] == points[1]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("n_jobs", [1, 2, pytest.param(3, marks=pytest.mark.thorough)])
 def test_processes_decide_as_one_does(n_jobs, monkeypatch):
     monkeypatch.setattr(_subtrees, "FIRST_TASKS", 1)  # processes get most of the work

@@ -55,7 +55,7 @@ def test_networks_that_differ_by_less_than_a_limit_are_told(limit: float) -> Non
     assert prop.is_statement_of(verdict.proof)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_network_that_rises_and_one_that_does_not() -> None:
     text = TWO.format(relation="equal-to") + "(assert (>= X[0] U[0,0])) (assert (>= U[0,0] -1.0))"
     prop = parse_vnnlib(text + "(assert (Y[0] < V[0]))")

@@ -131,7 +131,7 @@ def test_bisection_ends_with_a_cluster_for_each_distinct_row(copies: int) -> Non
         assert torch.cdist(rows, centres).amin(1).max() < 1e-7
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_samples_may_be_arrays_and_must_be_those_of_the_coefficients() -> None:
     torch.manual_seed(0)
     C = coefficients(creases.read(nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3)).double()), X)

@@ -395,7 +395,7 @@ def test_growth_goes_on_with_a_network_as_it_was_when_its_loss_was_lowest(monkey
         assert torch.equal(tensor, rival.network.network.tensors[name])
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @given(
     st.sampled_from([12, 20, "1e5 multiply-adds", "3e5 multiply-adds"]),
     st.floats(0.05, 0.95),

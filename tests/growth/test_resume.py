@@ -29,7 +29,7 @@ def resumed_at_every(stops, make, path, data, **options):
     return grow_and_save(make(), data, "classification", checkpoint=path, **options)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("how", "make", "shape"),
     [

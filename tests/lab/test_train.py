@@ -58,7 +58,7 @@ def assert_same(one: TrainingResult, k: int, other: TrainingResult, n: int) -> N
     assert one.moments.steps[k] == other.moments.steps[n]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("loss", ["cross_entropy", "binary_cross_entropy", "squared_error"])
 @pytest.mark.parametrize("optimizer", ["adam", "sgd", "momentum"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

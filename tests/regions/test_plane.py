@@ -84,7 +84,7 @@ def test_bounded_memory_changes_nothing_for_choices_and_connections(monkeypatch)
     assert patterns(creases.plane_through(image_network(), *points, margin=1.0)) == patterns(whole)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PLANES)
 def test_reference_cases_tile_and_neighbors_differ(name: str) -> None:
     check_plane(creases.plane(creases.read(load_case(name)), UNIT), np.random.default_rng(0), points=10_000)

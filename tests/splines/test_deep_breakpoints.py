@@ -70,7 +70,7 @@ def test_jumps_of_coinciding_units_add_up_to_the_change_of_slope(case: Case) -> 
     assert not found.jump[~found.active & ~found.shared].any()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_three_hundred_networks_are_their_pieces_and_active_means_a_jump() -> None:
     rng = np.random.default_rng(0)
     seen = 0

@@ -99,7 +99,7 @@ def split(problem: Problem, data: TableSplit) -> tuple[tuple[Any, Any], tuple[An
     return train, held
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_grow_makes_the_network_of_the_experiment(
     problem: Problem, how: str, early_stopped: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,7 +121,7 @@ def test_grow_makes_the_network_of_the_experiment(
     assert trace(history) == trace(experiment.history)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_estimator_makes_the_network_of_the_experiment(
     problem: Problem, how: str, early_stopped: Experiment
 ) -> None:
@@ -145,7 +145,7 @@ def test_the_estimator_retrains_on_all_rows_as_the_experiment_does() -> None:
     assert trace(model.history_) == trace(experiment.history)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_command_line_makes_the_network_of_the_experiment(problem: Problem, how: str, tmp_path: Path) -> None:
     experiment = Experiment.from_problem(problem, GrowthConfig(how=how, seed=SEED, budget=SHARED["budget"]))
     experiment.run(progress=False)

@@ -33,7 +33,7 @@ def graphs() -> int:
 # torch.compile
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("backend", "growth"),
     [("aot_eager", GROWTH), pytest.param("inductor", GROWTH[:1], marks=pytest.mark.thorough)],  # compiles C++

@@ -53,7 +53,7 @@ def test_every_rank_proposes_what_one_process_with_all_samples_does(found, name)
     assert all(torch.equal(a, b) for a, b in zip(both[0]["cases"][name][:2], both[1]["cases"][name][:2], strict=True))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_in_float32_ranks_agree_exactly_and_one_process_closely(found):
     both, alone = found
     first, second = (one["cases"]["tiny float32"] for one in both)

@@ -187,7 +187,7 @@ def test_the_margin_is_that_to_the_best_of_the_other_classes(iris, iris_report):
         assert float(row[at["margin"]]) == pytest.approx(f[own] - np.delete(f, own).max(), rel=6e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_smallest_changes_are_those_of_the_smallest_margins_and_change_the_decision(iris, iris_report):
     _, found, _ = iris_report
     kept = load_run(iris)
@@ -256,6 +256,7 @@ def test_more_inputs_are_shown_on_slices_with_their_data(iris, iris_report):
         assert kept.net(inside).shape == (5, 3)
 
 
+@pytest.mark.thorough
 def test_slices_that_are_asked_for_are_shown(iris, tmp_path, quick):
     asked = {"columns": ["sepal length (cm),3"], "through": ["0,60,120", "1,2,140"]}
     written = write_growth_report(iris, tmp_path / "r.html", **asked)

@@ -78,6 +78,7 @@ def test_a_map_has_regions_to_point_at_and_sections_that_fit_the_screen(visit, s
     assert page.locator(".timeline").count() == 0  # nothing in it changes with time
 
 
+@pytest.mark.thorough
 def test_of_a_comparison_each_network_can_be_chosen_and_set_beside_another(visit):
     page = visit("compared", "1280", "dark").page
     assert "of 4" in pointed(page, 0.85, 0.3)

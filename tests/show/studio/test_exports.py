@@ -69,7 +69,7 @@ def test_the_exported_code_makes_the_same_network_and_tells_the_same(ended, tmp_
     assert capsys.readouterr().out.strip() == ended.live.history.explain(**ended.live.data.names)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("problem", [TABLE, DRAWN], ids=["table", "drawn"])
 def test_the_code_of_a_steered_run_makes_the_same_network(problem, tmp_path, monkeypatch):
     (tmp_path / "mine.csv").write_text(CSV)

@@ -276,7 +276,7 @@ def test_a_constant_feature_counts_for_nothing(moons: Any, how: str) -> None:
     np.testing.assert_allclose(model.decision_function(moved), model.decision_function(X), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "size", [1e-200, *(pytest.param(size, marks=pytest.mark.thorough) for size in (1e-6, 1e9)), 1e200]
 )

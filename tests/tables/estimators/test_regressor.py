@@ -27,7 +27,7 @@ def grown(valley: Any) -> GrowingRegressor:
     return GrowingRegressor(**SHORT).fit(*valley)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_it_grows_to_what_a_linear_model_cannot_do(valley: Any, grown: Any) -> None:
     assert LinearRegression().fit(*valley).score(*valley) < 0.6
     assert grown.score(*valley) > 0.95
@@ -97,7 +97,7 @@ def test_constant_targets_are_met() -> None:
     np.testing.assert_allclose(model.predict(X)[:, 0], 7, atol=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [1e-150, 1e150])
 def test_the_size_of_targets_makes_no_difference(valley: Any, size: float) -> None:
     X, y = valley[0], valley[1][:, 0] / 1000

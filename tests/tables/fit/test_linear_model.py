@@ -179,7 +179,7 @@ def test_where_no_network_is_better_the_regressor_is_the_ridge_regression_of_all
     np.testing.assert_allclose(model.predict(X), linear, rtol=0, atol=1e-10)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_network_that_is_better_is_kept_and_so_is_one_too_narrow_for_a_linear_model() -> None:
     bent = (np.abs(X[:, 0]) > 0.7).astype(int)
     assert GrowingClassifier(**{**SHORT, "budget": 60}).fit(X[:, :1], bent).history_.kept > 0

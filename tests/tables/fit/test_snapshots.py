@@ -209,7 +209,7 @@ def test_the_network_before_the_first_growth_step_is_told_from_one_before_a_revi
     assert moments.before_growth is first.net
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_networks_of_a_stage_that_is_undone_are_dropped(monkeypatch):
     verdicts = iter([(1.0, 0.0), (0.0, 1.0), (1.0, 0.0), *[(0.0, 1.0)] * 9])  # the first and the third stage pay
     monkeypatch.setattr("creases.growth._sized.compare_losses", lambda *losses: next(verdicts))

@@ -115,7 +115,7 @@ def test_curves_are_kept_where_units_are_hardly_better_than_they_are() -> None:
     assert next(step.stage for step in model.function.steps if step.is_kept) == "curves"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_an_ensemble_has_the_units_of_all_trainings_and_is_no_worse() -> None:
     problem = make_units_table(900)
     rows, rest = np.arange(600), np.arange(600, 900)

@@ -26,7 +26,7 @@ def make_problem(seed: int, n: int, kind: str) -> Problem:
     return Problem("made", X, y, features=("a", "b", "c", "d"), classes=classes)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @settings(max_examples=4, deadline=None)
 @given(st.integers(0, 100), st.sampled_from(["values", "two", "three"]))
 def test_parts_scores_and_network_are_one_function(seed: int, kind: str) -> None:

@@ -64,7 +64,7 @@ def test_the_model_is_that_of_the_table_in_memory(tmp_path, classes):
     assert difference(memory, stream) < 1e-9
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.usefixtures("small_limits")
 def test_all_rows_are_fitted_not_only_the_sample(tmp_path):
     pattern = write_parts(make_table(9_000), tmp_path)
