@@ -215,7 +215,7 @@ def test_codes_groups_and_time_are_options_of_the_command(run, tmp_path):
     assert result.exit_code == 0, result.output
     said = " ".join(result.stdout.split())
     assert "-999: +" in said
-    assert "rows to test with are the last ones" in said
+    assert "the test rows are the latest ones" in said
     model = creases.load("o")
     assert model.schema.features == ("income", "income is -999")
     from creases.tables import load_settings

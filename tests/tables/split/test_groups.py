@@ -61,7 +61,7 @@ def test_the_last_rows_are_tested_on():
     folds = fold_weights(model.data.rows, model.data.parts[0], 5, 0, stratify=False) > 0
     order = model.data.rows.group[model.data.parts[0]]
     assert order[folds[0]].min() > order[~folds[0]].max()  # the first fold holds out the last stretch
-    assert any("the last ones" in line for line in describe_model(model))
+    assert any("the latest ones" in line for line in describe_model(model))
 
 
 @pytest.mark.slow

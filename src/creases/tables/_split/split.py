@@ -413,20 +413,20 @@ def describe_crossings(data: TableSplit, encoding: TableEncoding | None) -> list
     """Say where the split holds out rows whose like are trained on: those of one customer, or of earlier dates."""
     rows, n_test = data.rows, len(data.parts[2])
     if rows.group is not None:
-        kind = "the last ones" if rows.is_time else "whole groups"
-        return [f"rows to test with are {kind}, and folds keep them together"] if n_test else []
+        kind = "the latest ones" if rows.is_time else "whole groups"
+        return [f"the test rows are {kind}, and folds keep them together"] if n_test else []
     if encoding is None or not n_test:
         return []
     columns = [column for column in encoding.columns if column.use != "target"]
     repeated = [column.name for column in columns if column.is_category and looks_like_id(column.name)]
     dates = [column.name for column in columns if column.kind.date is not None and column.use == "input"]
     notes = [
-        f"rows of one {name!r} may be both trained and tested on, so that scores are too good for new ones: hold them "
-        f"out together by groups={name!r}"
+        f"the model may be tested on a {name!r} that it was trained on, so scores may be too good for new ones; "
+        f"groups={name!r} keeps the rows of each together"
         for name in repeated
     ]
     return notes + [
-        f"rows are tested on whose {name!r} is before that of rows trained on: test on the last ones by time={name!r}"
+        f"some test rows have an earlier {name!r} than rows trained on; time={name!r} tests on the latest rows instead"
         for name in dates[:1]
     ]
 
