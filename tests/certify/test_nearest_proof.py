@@ -54,6 +54,16 @@ def test_networks_as_they_begin_are_verified_by_the_tree_of_the_search(seed: int
 
 
 @pytest.mark.slow
+def test_units_far_from_their_bend_are_bounded_as_the_checker_bounds_them() -> None:
+    torch.manual_seed(7)
+    parts = [nn.Linear(3, 12), nn.ReLU(), nn.Linear(12, 12), nn.ReLU(), nn.Linear(12, 3)]
+    net = creases.read(nn.Sequential(*parts), (3,))
+    change = nearest(net, np.random.default_rng(7).uniform(-1, 1, 3), budget=600)
+    assert change.proved
+    assert change.proof is not None, change.proof_note
+
+
+@pytest.mark.slow
 def test_a_bound_that_mixes_lines_of_a_unit_is_the_one_that_the_checker_finds() -> None:
     torch.manual_seed(3)
     net = creases.read(nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2)), (4,))

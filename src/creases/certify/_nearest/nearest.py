@@ -74,7 +74,7 @@ class Change:
         if proof is not None or not self.trees or not 0 < radius < np.inf:
             return proof, note
         # The radius shrank while the search ran, and bounds in a larger ball need not be wider: once more in this one.
-        deadline = time.perf_counter() + self.seconds + 1.0
+        deadline = time.perf_counter() + 4 * self.seconds + 5.0
         outcome = Search(self.question, Best(self.question), deadline, close=1 + ROUNDING).run(radius)
         if outcome.lower_bound < radius:
             return proof, note

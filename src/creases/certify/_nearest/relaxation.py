@@ -206,9 +206,8 @@ def bound_units(
             raise OutOfTimeError
         layer, units = net.layers[k], net.units(k)
         side, least, most = sides[:, units], low[:, units], high[:, units]
-        if k:
-            new_low, new_high = _interval(net, balls, low, high, k)
-            least, most = np.maximum(least, new_low - errors[units]), np.minimum(most, new_high + errors[units])
+        new_low, new_high = _interval(net, balls, low, high, k)
+        least, most = np.maximum(least, new_low - errors[units]), np.minimum(most, new_high + errors[units])
         least = np.where(side == 1, np.maximum(least, 0.0), least)
         most = np.where(side == 0, np.minimum(most, 0.0), most)
         # As the checker of proofs does, those that are far from their bend are not bounded backwards.
