@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Ints
-from creases._validation import check_number
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._fit.threshold import best_threshold
@@ -25,15 +24,12 @@ from creases.tables._stages.families import family_with_exposure
 from creases.tables._stages.fit import fit_stages
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.model import CurveModel
+from creases.tables._streaming.find import find_table_files
 
 if TYPE_CHECKING:
     from creases.tables._encoding.encoding import TableEncoding
     from creases.tables._streaming.files import TableFiles
     from creases.tables._streaming.table import StreamedTable
-
-
-#: Bytes of a file of text that fits into any memory.
-SMALL_TEXT = 2**20
 
 
 def fit_table(
@@ -130,25 +126,6 @@ def _fit_files(
     from creases.tables._streaming.fit import fit_files  # imports scipy
 
     return fit_files(files, reading, config, **where)
-
-
-def find_table_files(table: Any, *, header: bool | None = None, max_memory: float | None = None) -> TableFiles | None:
-    """Return the files of a table that is to be read in blocks; None for one that is read as a whole."""
-    if max_memory is not None:
-        check_number(max_memory, "max_memory", above=0)
-    if not isinstance(table, str | Path) and not type(table).__module__.startswith("pyarrow"):
-        return None
-    if max_memory is None and _is_small_text(table):
-        return None
-    from creases.tables._streaming.files import find_files  # imports pyarrow
-
-    return find_files(table, header=header, max_memory=max_memory)
-
-
-def _is_small_text(table: Any) -> bool:
-    """Return whether a table is a file of text that takes little memory, so that it is read as a whole."""
-    path = Path(table).expanduser() if isinstance(table, str | Path) else None
-    return path is not None and path.suffix.lower() == ".csv" and path.is_file() and path.stat().st_size <= SMALL_TEXT
 
 
 def make_curve_config(options: Mapping[str, Any]) -> CurveConfig:

@@ -10,11 +10,12 @@ from creases.errors import InputError
 from creases.growth import Callback, GrowthConfig
 from creases.tables._fit.doubtful_columns import warn_of_columns
 from creases.tables._fit.experiment import Experiment
-from creases.tables._fit.fit_table import find_table_files, read_problem
+from creases.tables._fit.fit_table import read_problem
 from creases.tables._fit.snapshots import Snapshots
 from creases.tables._model.grown_model import GrownModel
 from creases.tables._reading.files import is_stream
 from creases.tables._split.split import TableSplit
+from creases.tables._streaming.find import find_table_files
 
 
 def grow_table(

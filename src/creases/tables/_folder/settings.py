@@ -166,7 +166,7 @@ class FitSettings(TableSettings):
         """Return the files of a table that is read in blocks; None for one that is read as a whole."""
         if not self.is_file:
             return None
-        from creases.tables._fit.fit_table import find_table_files
+        from creases.tables._streaming.find import find_table_files
 
         return find_table_files(self.data, header=self.header, max_memory=self.max_memory)
 
@@ -224,7 +224,7 @@ class RunSettings(TableSettings):
 
     def find_files(self) -> TableFiles | None:
         """Return None: a network grows on a table that is read as a whole; one of several files is refused."""
-        from creases.tables._fit.fit_table import find_table_files
+        from creases.tables._streaming.find import find_table_files
 
         if self.is_file and (files := find_table_files(self.data, header=self.header)) is not None:
             hint = "use creases fit, which reads tables larger than memory, or one file"

@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import floor, log10
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from creases._text import format_value, plural
 from creases._typing import Floats
 from creases.tables._reading.kinds import ColumnKind
-from creases.tables._stages.trades import Effect, Trade
 from creases.tables._words.axes import Axis, date_text, feature_axis, number_axis
 from creases.tables._words.curves import NEAR, choose_places, curve_text
 from creases.tables._words.terms import ColumnTerm, InputRanges, Terms, date_options, days_input, part_name
+
+if TYPE_CHECKING:
+    from creases.tables._stages.trades import Effect, Trade  # imports scipy
 
 #: Values of a category that are named, those with the largest and those with the least effect.
 HIGHEST, LOWEST = 4, 3
