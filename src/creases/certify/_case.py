@@ -41,20 +41,18 @@ class Case:
             return False
         if any(dot(row, x) > limit for row, limit in zip(self.A.tolist(), self.b.tolist(), strict=True)):
             return False
-        for of_y, of_x, limit in zip(self.C.tolist(), self.D.tolist(), self.d.tolist(), strict=True):
-            worst = [a if c < 0 else b for c, a, b in zip(of_y, low, ends, strict=True)]
-            if dot(of_y, worst) + dot(of_x, x) > limit:
-                return False
-        return True
+        return all(self._largest(k, x, low, ends) <= limit for k, limit in enumerate(self.d.tolist()))
 
     def is_below(self, rows: Sequence[int], x: Sequence[Any], y: Sequence[Any], high: Sequence[Any]) -> bool:
         """Whether some rows of outputs are below their limits for an input and all outputs from ``y`` to ``high``."""
         point, low, ends = ([Fraction(value) for value in values] for values in (x, y, high))
-        for k in rows:
-            worst = [a if c < 0 else b for c, a, b in zip(self.C[k].tolist(), low, ends, strict=True)]
-            if dot(self.C[k].tolist(), worst) + dot(self.D[k].tolist(), point) >= Fraction(self.d[k]):
-                return False
-        return True
+        return all(self._largest(k, point, low, ends) < Fraction(self.d[k]) for k in rows)
+
+    def _largest(self, k: int, x: Sequence[Fraction], low: Sequence[Fraction], high: Sequence[Fraction]) -> Fraction:
+        """Return the largest value of row k at an input, of outputs from ``low`` to ``high``."""
+        row = self.C[k].tolist()
+        worst = [a if c < 0 else b for c, a, b in zip(row, low, high, strict=True)]
+        return dot(row, worst) + dot(self.D[k].tolist(), x)
 
 
 def dot(row: Sequence[Any], values: Sequence[Fraction]) -> Fraction:
