@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ PLANES = (3, 10, 30)
 #: Stages of units: those that grow one fold at a time, and those that are trained together.
 UNIT_STAGES = ("folds", "units")
 
-#: Standard errors by which units must beat the stage before, and on the first fold alone, to be trained on the others.
+#: Standard errors by which units must beat the stage before, and on the first fold alone, to be tried on the others.
 UNIT_ERRORS, TRIAL_ERRORS = 2.0, 0.5
 
 #: Share of the gain of units that makes a stage without units as good as they are.
@@ -69,7 +69,8 @@ Folds = Sequence[tuple[Rows, Rows]]
 def fit_candidates(rows: Rows, folds: Folds, inputs: Inputs, ensemble: int = 1) -> list[Candidate]:
     """Fit every stage to the first part of each fold, and judge it by the second.
 
-    Units are trained ``ensemble`` times, and those of all trainings go into one network.
+    Units are trained ``ensemble`` times, and those of all trainings go into one network. They grow one by one, which
+    takes longer, only where those trained on the first fold show that curves and planes leave something for units.
     """
     tested = [out for _, out in folds]
     result = fit_columns(rows, folds, inputs)
@@ -78,8 +79,11 @@ def fit_candidates(rows: Rows, folds: Folds, inputs: Inputs, ensemble: int = 1) 
     if inputs.may_mix.sum() < 2:
         return result
     base = choose(result, tested)
+    trainer = _UnitTrainer(rows, folds, inputs, base, ensemble)
+    if not trainer.may_beat(base):
+        return result
     result += _fold_candidates(rows, folds, inputs, base)
-    return result + _unit_candidates(rows, folds, inputs, base, choose(result, tested), ensemble)
+    return result + ([trainer.train()] if trainer.may_beat(choose(result, tested)) else [])
 
 
 def fit_columns(rows: Rows, folds: Folds, inputs: Inputs) -> list[Candidate]:
@@ -99,9 +103,10 @@ def fit_columns(rows: Rows, folds: Folds, inputs: Inputs) -> list[Candidate]:
         lines = np.union1d(result[0].fits[0].basis.curves.lines, np.flatnonzero(bending))
         bent = _curve_basis(rows, inputs, bending, lines)
         result += _curve_candidates("curves", rows, folds, inputs, bent, result[0].fits)
-        rough = _rough_basis(rows, folds, inputs, choose(result, tested))
+        best = choose(result, tested)
+        rough = _rough_basis(rows, folds, inputs, best)
         if rough is not None:
-            result += _curve_candidates("finer curves", rows, folds, inputs, rough, result[0].fits)
+            result += _curve_candidates("finer curves", rows, folds, inputs, rough, result[0].fits, rival=best)
     return result
 
 
@@ -111,12 +116,25 @@ def linear_steps(basis: CurveBasis) -> int:
 
 
 def _curve_candidates(
-    stage: str, rows: Rows, folds: Folds, inputs: Inputs, basis: CurveBasis, starts: Sequence[Fit]
+    stage: str,
+    rows: Rows,
+    folds: Folds,
+    inputs: Inputs,
+    basis: CurveBasis,
+    starts: Sequence[Fit],
+    rival: Candidate | None = None,
 ) -> list[Candidate]:
-    """Return the fits of curves, without those that are straight; none if no curve bends."""
+    """Return the fits of curves, without those that are straight; none if no curve bends.
+
+    Nor if the first fold shows that they do not beat a rival.
+    """
     if len(basis.feature_of_bend) == 0:
         return []
-    dense = _on_folds(stage, folds, lambda _: basis, partial(fit_penalized, shapes=inputs.shapes), starts)
+    fit_folds = partial(_on_folds, stage, folds, lambda _: basis, partial(fit_penalized, shapes=inputs.shapes), starts)
+    first = fit_folds(until=1)
+    if rival is not None and not _may_beat(first, rival, folds):
+        return []
+    dense = fit_folds(begun=first.fits)
     return [Candidate.from_fits(stage, drop_idle_functions(dense.fits, rows), [out for _, out in folds])]
 
 
@@ -131,18 +149,21 @@ def _rough_basis(rows: Rows, folds: Folds, inputs: Inputs, best: Candidate) -> C
     residuals = np.concatenate([out.family.pearson(out.y, fit(out.X)) for fit, out in parts])
     curves = best.fits[0].basis.curves
     knots, ramps = list(curves.knots), {}
-    n_pieces = int(np.clip(rows.copies.sum() // ROWS_PER_PIECE, PIECES, MOST_PIECES))
-    for j, shape in enumerate(inputs.shapes):
-        if not inputs.is_numeric[j] or shape == "straight" or not is_rough(X[:, j], residuals, copies):
-            continue
-        x = clip_outliers(rows.X[:, j], rows.copies)
-        knots[j] = close_circle(quantile_knots(x, n_pieces, rows.copies), inputs.circles[j])
-        if not shape:
-            places = find_ramps(X[:, j].clip(x.min(), x.max()), residuals, copies)
-            ramps[j] = places[(np.diff(places, axis=1)[:, 0] > 0)]
-    rough = [j for j, (a, b) in enumerate(zip(knots, curves.knots, strict=True)) if a is not b]
+    rough = [
+        j
+        for j, shape in enumerate(inputs.shapes)
+        if inputs.is_numeric[j] and shape != "straight" and is_rough(X[:, j], residuals, copies)
+    ]
     if not rough:
         return None
+    most = np.clip(FUNCTIONS // len(rough), PIECES, MOST_PIECES)
+    n_pieces = int(np.clip(rows.copies.sum() // ROWS_PER_PIECE, PIECES, most))
+    for j in rough:
+        x = clip_outliers(rows.X[:, j], rows.copies)
+        knots[j] = close_circle(quantile_knots(x, n_pieces, rows.copies), inputs.circles[j])
+        if not inputs.shapes[j]:
+            places = find_ramps(X[:, j].clip(x.min(), x.max()), residuals, copies)
+            ramps[j] = places[(np.diff(places, axis=1)[:, 0] > 0)]
     lines = np.union1d(curves.lines, rough)
     options: dict[str, Any] = {"ramps": ramps, "lines": lines, "is_circle": curves.is_circle, "gaps": curves.gaps}
     return CurveBasis.from_rows(rows.X, rows.weight, knots, inputs.groups, **options)
@@ -187,31 +208,43 @@ def _fold_candidates(rows: Rows, folds: Folds, inputs: Inputs, base: Candidate) 
     return [replace(candidate, bases=tuple(shared))]
 
 
-def _unit_candidates(
-    rows: Rows, folds: Folds, inputs: Inputs, base: Candidate, best: Candidate, ensemble: int
-) -> list[Candidate]:
-    """Return units trained together beside a stage, if those of the first fold may do better than the best so far.
+class _UnitTrainer:
+    """Trains units together beside a stage; those of the first fold tell whether units may pay at all."""
 
-    An ensemble is a wish for units: it is always tried.
-    """
-    held = [out for _, out in folds]
-    knots = unit_knots(rows.X, rows.copies, base.fits[0].basis.curves, inputs)
-    fit_units = partial(fit_penalized, shapes=inputs.shapes)
+    def __init__(self, rows: Rows, folds: Folds, inputs: Inputs, base: Candidate, ensemble: int) -> None:
+        self._rows, self._folds, self._inputs, self._base, self._ensemble = rows, folds, inputs, base, ensemble
+        self._knots = unit_knots(rows.X, rows.copies, base.fits[0].basis.curves, inputs)
 
-    def train(k: int) -> UnitBasis:
-        seeds = range(k, k + ensemble * len(folds), len(folds))
-        units = [train_units(folds[k][0], base.fits[k], knots, inputs, seed=seed) for seed in seeds]
+    def _train_fold(self, k: int) -> UnitBasis:
+        (train, _), fit = self._folds[k], self._base.fits[k]
+        seeds = range(k, k + self._ensemble * len(self._folds), len(self._folds))
+        units = [train_units(train, fit, self._knots, self._inputs, seed=seed) for seed in seeds]
         weights, biases = (np.concatenate(each) for each in zip(*units, strict=True))
-        return UnitBasis.from_rows(rows.X, rows.weight, base.fits[k].basis, knots, weights, biases)
+        return UnitBasis.from_rows(self._rows.X, self._rows.weight, fit.basis, self._knots, weights, biases)
 
-    first = train(0)
-    if ensemble == 1 and len(folds) > 1:
-        before = Candidate.from_fits(best.stage, best.fits[:1], held[:1])
-        gain, error = compare(before, _on_folds("units", folds[:1], lambda _: first, fit_units, base.fits), held[:1])
-        if gain < TRIAL_ERRORS * error:
-            return []
-    bases = [first, *(train(k) for k in range(1, len(folds)))]
-    return [_on_folds("units", folds, bases.__getitem__, fit_units, base.fits)]
+    @cached_property
+    def _first(self) -> Candidate:
+        """The units of the first fold."""
+        return self._fit_folds(until=1)
+
+    def _fit_folds(self, **options: Any) -> Candidate:
+        fit_units = partial(fit_penalized, shapes=self._inputs.shapes)
+        return _on_folds("units", self._folds, self._train_fold, fit_units, self._base.fits, **options)
+
+    def may_beat(self, best: Candidate) -> bool:
+        """Return whether units of the first fold do better than a stage; an ensemble is a wish for units."""
+        return self._ensemble > 1 or _may_beat(self._first, best, self._folds)
+
+    def train(self) -> Candidate:
+        """Return the units of all folds."""
+        return self._fit_folds(begun=self._first.fits)
+
+
+def _may_beat(first: Candidate, rival: Candidate, folds: Folds) -> bool:
+    """Return whether a stage, of which the first fold is there, may do better than another."""
+    held = [folds[0][1]]
+    gain, error = compare(Candidate.from_fits(rival.stage, rival.fits[:1], held), first, held)
+    return gain > max(TRIAL_ERRORS * error, LEAST_GAIN)
 
 
 def _on_folds(
@@ -220,14 +253,19 @@ def _on_folds(
     basis_of: Callable[[int], Basis],
     fit: Callable[..., Fit],
     starts: Sequence[Fit] | None = None,
+    begun: Sequence[Fit] = (),
+    until: int | None = None,
 ) -> Candidate:
-    """Fit a basis to each fold, from the fit of an earlier stage, or of the first fold where it has the same basis."""
-    fits: list[Fit] = []
-    for k, (train, _) in enumerate(folds):
+    """Fit a basis to each fold, from the fit of an earlier stage, or of the first fold where it has the same basis.
+
+    Fits of the first folds may be there already (``begun``), and only so many folds be asked for (``until``).
+    """
+    fits = list(begun)
+    for k, (train, _) in list(enumerate(folds))[len(fits) : until]:
         basis = basis_of(k)
         start = fits[0] if k > 0 and basis is fits[0].basis else None if starts is None else starts[k]
         fits.append(fit(basis, train, start=start))
-    return Candidate.from_fits(stage, fits, [out for _, out in folds])
+    return Candidate.from_fits(stage, fits, [out for _, out in folds[: len(fits)]])
 
 
 def _count_pieces(rows: Rows) -> int:
