@@ -23,8 +23,8 @@ from creases.tables._stages.pairs import Candidate, compare
 from creases.tables._stages.rows import Rows
 from creases.tables._stages.stages import UNIT_ERRORS, choose, fit_columns
 
-#: Rows that judge a column at most.
-TRIAL_ROWS = 8_000
+#: Rows that judge a column at most: as many as a small table has, whose curves have few pieces.
+TRIAL_ROWS = 3_500
 
 #: Why a column that was tried is used, or left out.
 USEFUL, USELESS = "held-out rows are better predicted with it", "held-out rows are not better predicted with it"
