@@ -94,7 +94,7 @@ def test_held_out_rows_choose_the_family(counted):
     assert (counted._family, added._family) == ("poisson", "normal")
     below = creases.fit_table(make_problem(X @ [3.0, 2.0], X), test_fraction=0.0)
     assert below._family == "normal"  # some targets are negative
-    assert any("for effects that add: family normal" in line for line in describe_model(counted))
+    assert any("for effects that add set family to normal" in line for line in describe_model(counted))
 
 
 def test_predictions_are_positive_and_bounded_by_what_was_seen(counted, visits):

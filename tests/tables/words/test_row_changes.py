@@ -201,9 +201,9 @@ def test_an_answer_as_a_user_sees_it():
     InputRanges.from_rows(Terms.from_model(model), problem.X)
     answers = find_changes(model, problem.X[100], X=problem.X, to=">= 24", count=2)
     assert answers.lines()[:3] == [
-        "y 24 mpg if weight is 2,390 lb instead of 2,600 lb (size 0.71).",
+        "y 24 mpg if weight is 2,390 lb instead of 2,600 lb (a change of size 0.71).",
         "No smaller change exists: all were searched.",
-        "or, without a change of weight: y 26.9 mpg if origin is Japan instead of USA (size 1).",
+        "or, without a change of weight: y 26.9 mpg if origin is Japan instead of USA (a change of size 1).",
     ]
     data = answers.to_dict()
     assert data["complete"]

@@ -307,7 +307,7 @@ def _describe_family(function: CurveModel, config: CurveConfig, has_exposure: bo
         return ""
     link = ", effects multiply" if function.link == "log" else ""
     chosen = " by held-out rows" if config.family == "auto" and not has_exposure else ""
-    other = "; for effects that add: family normal" if chosen else ""
+    other = "; for effects that add set family to normal" if chosen else ""
     rate = "; predictions are for one unit of exposure" if has_exposure else ""
     return f"family {function.family}{chosen}{link}{other}{rate}"
 

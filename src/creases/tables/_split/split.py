@@ -422,11 +422,12 @@ def describe_crossings(data: TableSplit, encoding: TableEncoding | None) -> list
     dates = [column.name for column in columns if column.kind.date is not None and column.use == "input"]
     notes = [
         f"the model may be tested on a {name!r} that it was trained on, so scores may be too good for new ones; "
-        f"groups={name!r} keeps the rows of each together"
+        f"set groups to {name!r} to keep the rows of each together"
         for name in repeated
     ]
     return notes + [
-        f"some test rows have an earlier {name!r} than rows trained on; time={name!r} tests on the latest rows instead"
+        f"some test rows have an earlier {name!r} than rows trained on; set time to {name!r} to test "
+        "on the latest rows instead"
         for name in dates[:1]
     ]
 

@@ -325,7 +325,7 @@ class RowChanges:
         for answer in self.answers:
             others = [name for name in answer.fixed if name not in self.fixed]
             start = f"or, without a change of {_join(others)}: " if lines else ""
-            lines.append(f"{start}{answer.prediction} if {answer} (size {format_value(answer.size, 2)}).")
+            lines.append(f"{start}{answer.prediction} if {answer} (a change of size {format_value(answer.size, 2)}).")
         lines.insert(1, self.proof_state)
         return [*lines, SIZE] if size_note else lines
 
