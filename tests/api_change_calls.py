@@ -11,7 +11,7 @@ import torch
 import creases
 from api_objects import BOX, Call, X, Y, batch, line, model, net, optimum, plane, shallow, space, x1, y1
 from creases import boolean, certify, growth, lab, problems, prune, show, splines, tables
-from creases.show._figures._splines import plot_delta_slopes, plot_fit
+from creases.show._figures._line import plot_delta_slopes, plot_fit
 
 
 def change_calls() -> dict[str, Callable[[], Call]]:

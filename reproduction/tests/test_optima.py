@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from matplotlib import pyplot
 
-from creases.show._save import save_figure
+from creases.show._style import save_figure
 from creases_reproduction.figures.optima import optima_figure, plot_loss_shares, plot_solutions
 from creases_reproduction.linearity.boolean_optima import table_3_2
 

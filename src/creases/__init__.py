@@ -96,7 +96,7 @@ _HOMES = {
     "regions": ("bounds", "cell", "line", "plane", "plane_through", "space", "tropical"),
     "show.notebook": ("report",),
 }
-provide_display(lambda: import_module("creases.show._display"))
+provide_display(lambda: import_module("creases.show.notebook._display"))
 _get_name = open_on_use(__name__, _HOMES)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 
 class Display(Protocol):
-    """What draws results: ``creases.show._display``."""
+    """What draws results: ``creases.show.notebook._display``."""
 
     def plot(self, result: Any, **options: Any) -> Any:
         """Plot a result and return its axes or figure."""

@@ -8,7 +8,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from creases.cli import app
-from creases.show._animation._animation import Stage
+from creases.show._animation import Stage
 
 
 @pytest.fixture(scope="module")

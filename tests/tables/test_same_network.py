@@ -19,9 +19,9 @@ from creases import GrowingClassifier, GrowingRegressor, problems
 from creases.cli import app
 from creases.growth import GrowthConfig, History
 from creases.problems import Problem
-from creases.show.studio._config_input import make_config
 from creases.show.studio._limits import Limits
 from creases.show.studio._live_run import LiveRun
+from creases.show.studio._page_input import make_config
 from creases.tables import Experiment, RunSettings, TableSplit
 from creases.tables._fit.experiment import choose_penalty, fit_linear_model, initial_network
 from creases.tables._split.rows import merge_duplicates

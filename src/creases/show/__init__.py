@@ -9,25 +9,20 @@ from typing import TYPE_CHECKING
 from creases._doors import open_on_use
 
 if TYPE_CHECKING:
-    from creases.show._animation._animation import animate_growth
-    from creases.show._figures._cell import plot_cell
+    from creases.show._animation import animate_growth
     from creases.show._figures._compare import (
         plot_disagreement,
+        plot_gradients,
+        plot_images,
         plot_similarity,
     )
-    from creases.show._figures._effects import plot_effect, plot_importance
     from creases.show._figures._growth import GrowthView, plot_growth
-    from creases.show._figures._line import plot_line
+    from creases.show._figures._line import plot_line, plot_pieces, plot_spline, plot_tracks
     from creases.show._figures._network import plot_dual, plot_network
-    from creases.show._figures._plane import mark_points, plane_height, plot_plane, plot_safety_map
-    from creases.show._figures._sensitivity import plot_gradients, plot_images
-    from creases.show._figures._space import plot_space
-    from creases.show._figures._splines import plot_pieces, plot_spline, plot_tracks
-    from creases.show._figures._surface import plot_surface
-    from creases.show._figures._table_model import plot_curves
-    from creases.show._save import save_figure
+    from creases.show._figures._plane import mark_points, plane_height, plot_plane, plot_safety_map, plot_surface
+    from creases.show._figures._regions import plot_cell, plot_space
+    from creases.show._figures._table_model import plot_curves, plot_effect, plot_importance
     from creases.show._style import (
-        active_theme,
         amount_colormap,
         apply_theme,
         class_color,
@@ -35,10 +30,11 @@ if TYPE_CHECKING:
         new_figure,
         new_grid,
         readable_color,
+        save_figure,
         style_context,
-        theme,
         tint,
     )
+    from creases.show._themes import active_theme, theme
 
 __all__ = [
     "GrowthView",
@@ -79,17 +75,23 @@ __all__ = [
 ]
 
 _HOMES = {
-    "_animation._animation": ("animate_growth",),
-    "_figures._cell": ("plot_cell",),
+    "_animation": ("animate_growth",),
     "_figures._compare": (
         "plot_disagreement",
+        "plot_gradients",
+        "plot_images",
         "plot_similarity",
     ),
     "_figures._growth": (
         "GrowthView",
         "plot_growth",
     ),
-    "_figures._line": ("plot_line",),
+    "_figures._line": (
+        "plot_line",
+        "plot_pieces",
+        "plot_spline",
+        "plot_tracks",
+    ),
     "_figures._network": (
         "plot_dual",
         "plot_network",
@@ -99,26 +101,18 @@ _HOMES = {
         "plane_height",
         "plot_plane",
         "plot_safety_map",
+        "plot_surface",
     ),
-    "_figures._effects": (
+    "_figures._regions": (
+        "plot_cell",
+        "plot_space",
+    ),
+    "_figures._table_model": (
+        "plot_curves",
         "plot_effect",
         "plot_importance",
     ),
-    "_figures._sensitivity": (
-        "plot_gradients",
-        "plot_images",
-    ),
-    "_figures._space": ("plot_space",),
-    "_figures._splines": (
-        "plot_pieces",
-        "plot_spline",
-        "plot_tracks",
-    ),
-    "_figures._surface": ("plot_surface",),
-    "_figures._table_model": ("plot_curves",),
-    "_save": ("save_figure",),
     "_style": (
-        "active_theme",
         "amount_colormap",
         "apply_theme",
         "class_color",
@@ -126,9 +120,13 @@ _HOMES = {
         "new_figure",
         "new_grid",
         "readable_color",
+        "save_figure",
         "style_context",
-        "theme",
         "tint",
+    ),
+    "_themes": (
+        "active_theme",
+        "theme",
     ),
 }
 __getattr__ = open_on_use(__name__, _HOMES)

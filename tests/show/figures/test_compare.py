@@ -10,14 +10,12 @@ from creases.compare import Compression, active_subspace, coefficients
 from creases.compare.differences import difference_on_line, difference_on_plane
 from creases.errors import InputError
 from creases.show._figures._compare import (
+    plot_active_directions,
     plot_compression,
     plot_disagreement,
-    plot_similarity,
-)
-from creases.show._figures._sensitivity import (
-    plot_active_directions,
     plot_gradients,
     plot_images,
+    plot_similarity,
     plot_spectra,
     signed_image,
 )

@@ -9,7 +9,8 @@ from creases.errors import InputError
 from creases.growth import Scaling
 from creases.show import plot_plane
 from creases.show._figures._marks import mark_growth_step, new_units
-from creases.show._style import active_theme, new_figure, tint
+from creases.show._style import new_figure, tint
+from creases.show._themes import active_theme
 from show.pictures import DEEP, FOLDS, LABELS, POINTS, RECORD, folds
 
 

@@ -14,7 +14,7 @@ from torch import nn
 import creases
 from creases import compare, problems
 from creases.errors import InputError
-from creases.show.notebook._html import to_html
+from creases.show.notebook._display import to_html
 
 EVIL = '<img src=x onerror="alert(1)"></style><script>alert(2)</script>'
 LIMIT = 200_000

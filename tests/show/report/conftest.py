@@ -1,7 +1,7 @@
 import pytest
 
 from creases.show.report import _comparisons as comparisons
-from creases.show.report import _influence as influence
+from creases.show.report import _network_sections as influence
 from creases.show.report import _network_sections as network_sections
 
 

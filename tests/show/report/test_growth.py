@@ -18,9 +18,8 @@ from creases.growth import _checkpoint as checkpoint
 from creases.show.report import _growth as growth
 from creases.show.report import _growth_sections as growth_sections
 from creases.show.report import _slices as slices
-from creases.show.report._growth import write_run_report
-from creases.show.report._hardest_samples import losses
-from creases.show.report._run_folder import write_growth_report
+from creases.show.report._growth import write_growth_report, write_run_report
+from creases.show.report._growth_sections import losses
 from creases.tables import Experiment, RunSettings, TableSplit, load_run
 from report_pages import decode_frame
 

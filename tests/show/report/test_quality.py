@@ -8,7 +8,7 @@ from scipy.special import softmax
 from sklearn.metrics import precision_recall_fscore_support
 
 import creases
-from creases.show.report._effects import _category_chart, _chart, _number_chart
+from creases.show.report._growth_sections import _category_chart, _chart, _number_chart
 from creases.show.report._quality import confidence_sections, quality_sections, scores_section
 from creases.tables import Baseline, TableSplit, baselines, effects, parse_table
 from creases.tables._scores.baselines import score_outputs

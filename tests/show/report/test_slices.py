@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import creases
-from creases.show._viewer import project_on_slice
+from creases.show._viewer._frames import project_on_slice
 from creases.show.report._run_map import plot_run_map
-from creases.show.report._slices import choose_slices, multiply_slices, slices_json
-from creases.show.report._table_columns import column_weights, find_columns
+from creases.show.report._slices import choose_slices, column_weights, find_columns, multiply_slices, slices_json
 from creases.tables import TableSplit, parse_table
 
 

@@ -8,8 +8,8 @@ import pytest
 from creases.errors import FileError
 from creases.show.report import _table_model as report
 from creases.show.report import write_growth_report
-from creases.show.report._curve_charts import column_charts, line_chart
-from creases.show.report._proved import proved_section
+from creases.show.report._charts import column_charts, line_chart
+from creases.show.report._table_model import proved_section
 from creases.tables import FitSettings, LevelGraph, NumberGraph, fit_table, model_graphs, parse_table
 from creases.tables._split.split import CurveConfig
 from readable_models import random_model

@@ -10,7 +10,7 @@ from torch import nn
 
 import creases
 from creases.errors import FileError
-from creases.show._viewer import (
+from creases.show._viewer._frames import (
     encode_frame,
     line_frame,
     plane_frame,

@@ -8,7 +8,7 @@ import pytest
 
 from creases.growth import GrowthConfig
 from creases.problems import Problem
-from creases.show._viewer import epochs_json, moment_json, problem_json, record_json, run_json, to_json
+from creases.show._viewer._run import epochs_json, moment_json, problem_json, record_json, run_json, to_json
 from creases.tables import Experiment, RunSettings, TableSplit
 
 SETTINGS = RunSettings("xor_circles", config=GrowthConfig(budget=60, when=15, hidden=(3,)))

@@ -122,7 +122,7 @@ def _reduce_precision(net: Network) -> Network:
 
 
 def _print(result: Similarity, source: str) -> None:
-    from creases.show.report import MEASURES, format_number, measure_title, pair_rows
+    from creases.show.report import MEASURES, format_float, measure_title, pair_rows
 
     order = result.order()
     names = [result.names[i] for i in order]
@@ -135,7 +135,7 @@ def _print(result: Similarity, source: str) -> None:
         matrix = getattr(result, key)
         if matrix is None:
             continue
-        rows = [(name, *(format_number(matrix[i, j]) for j in order)) for name, i in zip(names, order, strict=True)]
+        rows = [(name, *(format_float(matrix[i, j], 3) for j in order)) for name, i in zip(names, order, strict=True)]
         print_table(f"{measure_title(key)}: {meaning}", rows, ("", *names))
 
 

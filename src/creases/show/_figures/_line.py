@@ -1,20 +1,26 @@
-"""Plots of line partitions."""
+"""Plots of networks along a line and of networks of one input: the function, its breakpoints, also during training."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from creases._schema import instance
 from creases._typing import Floats
-from creases._validation import check_arguments
+from creases._validation import check_arguments, check_samples, check_vector
+from creases.errors import InputError
 from creases.show import _style as style
+from creases.splines import Breakpoints, OptimalFit, breakpoints
 
 if TYPE_CHECKING:
     from creases.regions import LinePartition
+    from creases.splines import History
 
 
 @check_arguments(partition=instance("LinePartition"))
@@ -33,7 +39,7 @@ def plot_line(partition: LinePartition, *, ax: Axes | None = None) -> Axes:
     ax = style.get_axes(ax, 8, 4)
     low, high = _window(partition)
     _draw_classes(ax, partition, low, high)
-    _draw_breakpoints(ax, partition)
+    _draw_breakpoint_lines(ax, partition)
     _draw_outputs(ax, partition, low, high)
     ax.set_xlim(low, high)
     ax.set_xlabel("$t$")
@@ -60,7 +66,7 @@ def _draw_classes(ax: Axes, partition: LinePartition, low: float, high: float) -
             ax.axvspan(start, stop, color=style.tint(style.class_color(int(index)), 0.15), linewidth=0, zorder=1)
 
 
-def _draw_breakpoints(ax: Axes, partition: LinePartition) -> None:
+def _draw_breakpoint_lines(ax: Axes, partition: LinePartition) -> None:
     net, t = partition.net, partition.breakpoints
     units = partition.unit_ids[partition.unit_starts[:-1]]  # the first of several that meet
     bends = np.searchsorted(net.unit_starts, units, side="right") - 1
@@ -93,3 +99,335 @@ def _draw_outputs(ax: Axes, partition: LinePartition, low: float, high: float) -
     else:
         with style.style_context():
             ax.legend(loc="best")
+
+
+# Plots of networks of one input: the function, its breakpoints and changes of slope, also during training.
+
+Function = Callable[[Floats], Any]
+Window = tuple[float, float]
+
+
+def plot_fit(
+    model: Any,
+    *,
+    ax: Axes | None = None,
+    data: tuple[Any, Any] | None = None,
+    target: Function | None = None,
+    window: Window | None = None,
+) -> Axes:
+    """Plot a function of one input with its breakpoints, over its data and its target.
+
+    Parameters
+    ----------
+    model
+        A network, torch module or file name with one input and one output, a ``splines.Shallow``, or ``Breakpoints``.
+    ax
+        Axes to draw on; new ones by default.
+    data
+        Inputs (N,) and targets (N,).
+    target
+        The function to learn, from inputs (n,) to values (n,).
+    window
+        Interval of inputs to show; by default that of the data, or of the middle 90 % of the breakpoints.
+    """
+    breaks = model if isinstance(model, Breakpoints) else breakpoints(model)
+    ax = style.get_axes(ax, 7, 4)
+    low, high = choose_window(breaks, data, window)
+    draw_targets(ax, data, target, low, high)
+    _draw_breakpoints(ax, breaks, low, high)
+    _draw_function(ax, breaks, low, high)
+    ax.set_xlim(low, high)
+    ax.set_xlabel("$x$")
+    ax.set_ylabel("$f(x)$")
+    with style.style_context():
+        ax.legend(loc="best")
+    return ax
+
+
+def plot_delta_slopes(
+    model: Any, *, ax: Axes | None = None, data: tuple[Any, Any] | None = None, window: Window | None = None
+) -> Axes:
+    """Plot the change of slope at each breakpoint; the parameters are those of :func:`plot_fit`."""
+    breaks = model if isinstance(model, Breakpoints) else breakpoints(model)
+    ax = style.get_axes(ax, 7, 2)
+    low, high = choose_window(breaks, data, window)
+    ax.axhline(0, color=style.active_theme().ink, linewidth=0.6)
+    inside = (breaks.x >= low) & (breaks.x <= high)
+    x, jump = breaks.x[inside], breaks.jump[inside]
+    colors = jump_colors(jump)
+    ax.vlines(x, 0, jump, colors=colors, linewidth=1.2)
+    ax.scatter(x, jump, c=colors, s=10, zorder=3)
+    ax.set_xlim(low, high)
+    ax.set_xlabel("$x$")
+    ax.set_ylabel("slope change")
+    return ax
+
+
+def plot_tracks(history: History, *, ax: Axes | None = None, window: Window | None = None) -> Axes:
+    """Plot the breakpoints during training, darker with depth, with their births and deaths.
+
+    Parameters
+    ----------
+    history
+        A result of :meth:`creases.splines.Tracker.history`.
+    ax
+        Axes to draw on; new ones by default.
+    window
+        Interval of inputs to show; by default that of the data, or of the middle 90 % of the breakpoints.
+    """
+    ax = style.get_axes(ax, 6, 5)
+    low, high = choose_window(history, None, window)
+    tracks = list(history.tracks().values())
+    layers = np.array([track.layer for track in tracks], np.int64)
+    pale: Any = style.tint(style.class_color(1), 0.25)
+    ax.vlines(history.data, 0, 1, colors=pale, linewidth=0.5, transform=ax.get_xaxis_transform())
+    ax.add_collection(
+        LineCollection(
+            [np.column_stack([track.x, track.step]) for track in tracks],
+            colors=style.crease_colors(layers, int(layers.max(initial=0)) + 1),
+            linewidths=float(np.clip(60 / max(1, len(tracks)), 0.5, 1.2)),
+        ),
+        autolim=False,
+    )
+    for kind, marker, color in (("birth", "^", style.class_color(1)), ("death", "v", style.active_theme().ink)):
+        points = [(event.x, event.step) for event in history.events() if event.kind == kind and low < event.x < high]
+        if points:
+            ax.plot(*np.transpose(points), marker, color=color, markersize=3.5, label=f"{kind}s")
+            with style.style_context():
+                ax.legend(loc="best")
+    ax.set_xlim(low, high)
+    last = int(history.steps[-1]) if len(history) else 0
+    ax.set_ylim(0, max(1, last))
+    ax.set_xlabel("$x$")
+    ax.set_ylabel("step")
+    return ax
+
+
+def plot_spline(
+    model: Any,
+    *,
+    data: tuple[Any, Any] | None = None,
+    target: Function | None = None,
+    optimum: Function | None = None,
+    window: Window | None = None,
+    names: tuple[str, str] = ("$x$", "$f(x)$"),
+) -> Figure:
+    """Plot a function of one input: its fit, its changes of slope and, with a target or data, its errors.
+
+    Errors are relative to the target, or to the data without a target.
+
+    Parameters
+    ----------
+    model, data, target, window
+        As in :func:`plot_fit`.
+    optimum
+        Another fit to compare with, such as the best one with as many pieces.
+    names
+        Names of the input and the output.
+
+    Returns
+    -------
+    Figure
+        The figure with all panels.
+    """
+    breaks = model if isinstance(model, Breakpoints) else breakpoints(model)
+    low, high = window = choose_window(breaks, data, window)
+    figure, (top, middle, *rest) = stack_panels((3, 1.4) if target is None and data is None else (3, 1.4, 1.2))
+    plot_fit(breaks, ax=top, data=data, target=target, window=window)
+    grid = np.linspace(low, high, 1000)
+    if optimum is not None:
+        top.plot(
+            grid,
+            _values(optimum, grid),
+            color=style.class_color(1),
+            linewidth=1.2,
+            linestyle=(0, (4, 2)),
+            label="best fit",
+        )
+        with style.style_context():
+            top.legend(loc="best")
+    plot_delta_slopes(breaks, ax=middle, window=window)
+    for ax in rest:
+        _draw_errors(ax, breaks.pieces, optimum, data, target, grid)
+        ax.set_xlim(low, high)
+    name_axes(figure, names)
+    return figure
+
+
+def _check_data(data: Any) -> tuple[Floats, Floats]:
+    """Return samples as inputs and targets (n,)."""
+    if not isinstance(data, tuple | list) or len(data) != 2:
+        raise InputError("data", "be a pair (x, y)", type(data).__name__)
+    return check_samples(*data)
+
+
+def draw_targets(ax: Axes, data: Any, target: Function | None, low: float, high: float) -> None:
+    """Draw the target function and the data."""
+    if target is not None:
+        grid = np.linspace(low, high, 1000)
+        ax.plot(
+            grid,
+            _values(target, grid),
+            color=style.active_theme().ink,
+            linewidth=1.0,
+            alpha=0.6,
+            zorder=2,
+            label="target",
+        )
+    if data is not None:
+        x, y = _check_data(data)
+        ax.plot(x, y, "o", color=style.active_theme().quiet, markersize=_marker_size(x), zorder=3, label="data")
+
+
+def _draw_errors(
+    ax: Axes, function: Function, optimum: Function | None, data: Any, target: Function | None, grid: Floats
+) -> None:
+    """Draw the errors of a function and of the optimum on a grid, or at the data without a target."""
+    ax.axhline(0, color=style.active_theme().ink, linewidth=0.6)
+    x, y = (grid, _values(target, grid)) if target is not None else _check_data(data)
+    looks: Any = [{"linestyle": "-", "linewidth": 1.2}, {"linestyle": (0, (4, 2)), "linewidth": 1.0}]
+    if target is None:
+        size = _marker_size(x)
+        looks = [{"linestyle": "", "marker": "o", "markersize": size}, {"linestyle": "", "marker": "x", "ms": size}]
+    for fit, color, look in zip((function, optimum), (0, 1), looks, strict=True):
+        if fit is not None:
+            ax.plot(x, _values(fit, x) - y, color=style.class_color(color), **look)
+    ax.set_ylabel("error")
+
+
+def _marker_size(x: Floats) -> float:
+    return float(np.clip(120 / max(1, len(x)), 1.5, 4))
+
+
+def _draw_breakpoints(ax: Axes, breaks: Breakpoints, low: float, high: float) -> None:
+    """Draw lines at the breakpoints, darker with depth; dotted if the output does not depend on them."""
+    inside = is_inside(breaks.x, (low, high))
+    layers = int(breaks.layer.max(initial=0)) + 1
+    for which, dash in ((inside & breaks.active, "-"), (inside & ~breaks.active, ":")):
+        ax.add_collection(
+            LineCollection(
+                [[(x, 0.0), (x, 1.0)] for x in breaks.x[which]],
+                colors=style.crease_colors(breaks.layer[which], layers),
+                linewidths=float(np.clip(20 / max(1, inside.sum()), 0.3, 0.7)),
+                linestyles=dash,
+                transform=ax.get_xaxis_transform(),
+                zorder=1,
+            ),
+            autolim=False,
+        )
+
+
+def _draw_function(ax: Axes, breaks: Breakpoints, low: float, high: float) -> None:
+    x, f = curve_points(breaks.pieces, low, high)
+    ax.plot(x, f, color=style.class_color(0), linewidth=1.6, zorder=4, label="network")
+    size = float(np.clip(60 / max(1, len(x)), 0, 3))
+    ax.plot(x[1:-1], f[1:-1], "o", color=style.class_color(0), markersize=size, zorder=5)
+
+
+def curve_points(pieces: Any, low: float, high: float) -> tuple[Floats, Floats]:
+    """Return the corners of a function inside a window, with its ends."""
+    x = np.concatenate([[low], pieces.knots[(pieces.knots > low) & (pieces.knots < high)], [high]])
+    return x, pieces(x)
+
+
+def choose_window(breaks: Breakpoints | History, data: tuple[Any, Any] | None, window: Window | None) -> Window:
+    """Return the interval of inputs to show."""
+    if window is not None:
+        low, high = check_vector(window, "window", 2).tolist()
+        if not low < high:
+            raise InputError("window", "be two finite numbers, the smaller first", repr(window))
+        return low, high
+    x = _check_data(data)[0] if data is not None else getattr(breaks, "data", np.zeros(0))
+    if not len(x):
+        x = np.quantile(breaks.x, [0.05, 0.95]) if len(breaks.x) else np.array([-1.0, 1.0])
+    return pad_interval(float(x.min()), float(x.max()))
+
+
+def pad_interval(low: float, high: float) -> Window:
+    """Widen an interval by 5 % on each side."""
+    margin = 0.05 * (high - low) or 1.0
+    return low - margin, high + margin
+
+
+def jump_colors(jump: Floats) -> list[str]:
+    """Return a color by the sign of each change of slope."""
+    return [style.class_color(int(change > 0)) for change in jump]
+
+
+def is_inside(x: Floats, window: Window) -> NDArray[np.bool_]:
+    """Return which points lie inside a window."""
+    return (x >= window[0]) & (x <= window[1])
+
+
+def _values(function: Function, grid: Floats) -> Floats:
+    return np.asarray(function(grid), np.float64).reshape(len(grid))
+
+
+def stack_panels(heights: tuple[float, ...]) -> tuple[Figure, list[Axes]]:
+    """Create a figure in the style with panels above each other."""
+    height = 0.6 + 1.25 * sum(heights)
+    figure, axes = style.new_grid(7, height, len(heights), 1, sharex=True, height_ratios=heights)
+    return figure, list(axes[:, 0])
+
+
+def name_axes(figure: Figure, names: tuple[str, str]) -> None:
+    """Write the name of the input below the lowest panel, and that of the output at the highest."""
+    for ax in figure.axes:
+        ax.set_xlabel("")
+    figure.axes[-1].set_xlabel(names[0])
+    figure.axes[0].set_ylabel(names[1])
+    figure.align_ylabels()
+
+
+def plot_pieces(
+    fit: OptimalFit,
+    *,
+    ax: Axes | None = None,
+    data: tuple[Any, Any] | None = None,
+    target: Any = None,
+    window: Window | None = None,
+    names: tuple[str, str] = ("$x$", "$f(x)$"),
+) -> Axes:
+    """Plot the best piecewise-linear fit with its knots, over its data.
+
+    Parameters
+    ----------
+    fit
+        A result of :func:`creases.splines.optimal_fit`.
+    ax
+        Axes to draw on; new ones by default.
+    data, target
+        As in :func:`plot_fit`.
+    window
+        Interval of inputs to show; by default that of the data, or of the knots.
+    names
+        Names of the input and the output.
+    """
+    ax = style.get_axes(ax, 7, 4)
+    x = np.asarray(fit.knots if data is None else data[0], np.float64)
+    low, high = window or (pad_interval(float(x.min()), float(x.max())) if len(x) else (-1.0, 1.0))
+    draw_targets(ax, data, target, low, high)
+    knots = fit.knots
+    if fit.period is not None:
+        turns = np.arange(np.floor((low - knots[0]) / fit.period), np.ceil((high - knots[0]) / fit.period) + 1)
+        knots = (knots + turns[:, None] * fit.period).ravel()
+    knots = knots[(knots > low) & (knots < high)]
+    ends = np.concatenate([[low], knots, [high]])
+    middles = (ends[1:] + ends[:-1]) / 2
+    at = middles if fit.period is None else fit.knots[0] + (middles - fit.knots[0]) % fit.period
+    slopes = fit.pieces.slopes[np.searchsorted(fit.knots, at)]
+    segments = [
+        [(a, value - slope * (middle - a)), (b, value + slope * (b - middle))]
+        for a, b, middle, value, slope in zip(ends[:-1], ends[1:], middles, fit(middles), slopes, strict=True)
+    ]
+    ax.vlines(
+        knots, 0, 1, colors=style.active_theme().quiet, linewidth=0.6, transform=ax.get_xaxis_transform(), zorder=1
+    )
+    ax.add_collection(LineCollection(segments, colors=style.class_color(0), linewidths=1.6, zorder=4, label="best fit"))
+    ax.autoscale_view(scalex=False)
+    ax.set_xlim(low, high)
+    ax.set_xlabel(names[0])
+    ax.set_ylabel(names[1])
+    with style.style_context():
+        ax.legend(loc="best")
+    return ax

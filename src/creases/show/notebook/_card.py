@@ -14,8 +14,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from creases.show._save import reduce_colors
-from creases.show._style import new_figure, style_context, theme
+from creases.show._style import new_figure, reduce_colors, style_context
+from creases.show._themes import theme
 
 #: Longest text of a cell; what is beyond is left out.
 LONGEST = 200

@@ -5,12 +5,17 @@ from typing import TYPE_CHECKING
 from creases._doors import open_on_use
 
 if TYPE_CHECKING:
-    from creases.show.report._comparisons import write_comparison_report
-    from creases.show.report._kinds import kind_of_result
+    from creases.show.report._comparisons import (
+        MEASURES,
+        measure_title,
+        pair_rows,
+        plot_measure,
+        write_comparison_report,
+    )
+    from creases.show.report._growth import write_growth_report
     from creases.show.report._maps import write_map_report
-    from creases.show.report._measures import MEASURES, format_number, measure_title, pair_rows, plot_measure
+    from creases.show.report._page import format_float, kind_of_result
     from creases.show.report._quality import quality_sections
-    from creases.show.report._run_folder import write_growth_report
     from creases.show.report._run_map import plot_run_map
     from creases.show.report._slices import choose_slices
     from creases.show.report._table_model import table_document, write_table_report
@@ -18,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MEASURES",
     "choose_slices",
-    "format_number",
+    "format_float",
     "kind_of_result",
     "measure_title",
     "pair_rows",
@@ -33,20 +38,19 @@ __all__ = [
 ]
 
 _HOMES = {
-    "_comparisons": ("write_comparison_report",),
-    "_run_folder": ("write_growth_report",),
-    "_run_map": ("plot_run_map",),
-    "_kinds": ("kind_of_result",),
-    "_maps": ("write_map_report",),
-    "_measures": (
+    "_comparisons": (
         "MEASURES",
-        "format_number",
         "measure_title",
         "pair_rows",
         "plot_measure",
+        "write_comparison_report",
     ),
-    "_slices": ("choose_slices",),
+    "_growth": ("write_growth_report",),
+    "_maps": ("write_map_report",),
+    "_page": ("format_float", "kind_of_result"),
     "_quality": ("quality_sections",),
+    "_run_map": ("plot_run_map",),
+    "_slices": ("choose_slices",),
     "_table_model": (
         "table_document",
         "write_table_report",

@@ -23,8 +23,7 @@ from creases.errors import CreasesError, FileError
 from creases.network import Network, read
 from creases.regions import LinePartition, PlanePartition, line, plane
 from creases.regions.geometry import slice_through
-from creases.show._viewer import line_frame, plane_frame
-from creases.show.report._measures import MEASURES, capitalize, format_number, measure_title, pair_rows, plot_measure
+from creases.show._viewer._frames import line_frame, plane_frame
 from creases.show.report._page import (
     Section,
     check_html_name,
@@ -37,6 +36,68 @@ from creases.show.report._page import (
 )
 from creases.show.report._subject import ROWS, count_parameters
 from creases.tables import data_box
+
+# The similarity measures of a comparison: names, meanings and values.
+
+#: Measures by name, with their meaning.
+MEASURES = {
+    "agreement": "fraction of samples with the same predicted class",
+    "cka": "centered kernel alignment of coefficients: 1 if pieces are equal up to rotation and scale",
+    "distance": "mean squared distance of coefficients, scaled: 0 for equal networks",
+    "cross_entropy": "cross-entropy of the column's softmax outputs relative to the row's; on the diagonal its entropy",
+    "mapped": "accuracy of the row's coefficients, linearly mapped to the column's; on the diagonal its own",
+}
+
+#: Measures whose small values mean similar networks.
+DISTANCES = ("distance", "cross_entropy")
+
+#: Measures with the accuracies on the diagonal of their heat map.
+WITH_ACCURACY = ("agreement", "cka", "distance")
+
+
+def measure_title(key: str) -> str:
+    """Return the name of a measure for humans."""
+    return {"cka": "CKA", "cross_entropy": "cross-entropy", "mapped": "accuracy after mapping"}.get(key, key)
+
+
+def capitalize(text: str) -> str:
+    """Capitalize the first letter of a text."""
+    return text[:1].upper() + text[1:]
+
+
+def pair_rows(similarity: Similarity) -> list[tuple[str, str, str]]:
+    """Return name, meaning and value of each measure of two networks, both values if asymmetric."""
+    rows = []
+    for key, meaning in MEASURES.items():
+        values = getattr(similarity, key)
+        if values is not None:
+            forward, backward = format_float(values[0, 1], 3), format_float(values[1, 0], 3)
+            pair = {
+                "cross_entropy": "cross-entropy of softmax outputs: b in place of a, a in place of b",
+                "mapped": "accuracy of coefficients after the best linear map: a to b, b to a",
+            }.get(key)
+            rows.append((measure_title(key), pair or meaning, f"{forward}, {backward}" if pair else forward))
+    return rows
+
+
+def plot_measure(similarity: Similarity, key: str) -> Any:
+    """Plot the heat map of a measure, with similar networks side by side."""
+    from creases.show import plot_similarity
+    from creases.show._style import new_figure
+
+    size = 2.6 + 0.5 * len(similarity.names)
+    figure, (ax,) = new_figure(size + 0.8, size)
+    plot_similarity(
+        getattr(similarity, key),
+        similarity.names,
+        ax=ax,
+        accuracy=similarity.accuracy if key in WITH_ACCURACY else None,
+        distance=key in DISTANCES,
+        order=similarity.order(),
+        label=measure_title(key),
+    )
+    return figure
+
 
 # Maps of the networks of a comparison on a common plane, and where the first two disagree.
 
@@ -336,7 +397,7 @@ def _measures(similarity: Similarity) -> list[Section]:
         values = getattr(similarity, key)
         if values is None:
             continue
-        rows = [[similarity.names[i], *(format_number(values[i, j]) for j in order)] for i in order]
+        rows = [[similarity.names[i], *(format_float(values[i, j], 3) for j in order)] for i in order]
         table = {"columns": ["", *(similarity.names[i] for i in order)], "rows": rows}
         picture = render_themes(lambda key=key: plot_measure(similarity, key))  # type: ignore[misc]
         sections.append(

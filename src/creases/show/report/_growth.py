@@ -1,7 +1,8 @@
-"""Reports of networks that grew on a table."""
+"""Reports of networks that grew on a table: a run or its folder in, one HTML file out."""
 
 from __future__ import annotations
 
+import shlex
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,16 +16,16 @@ from creases.errors import InputError
 from creases.growth.methods.folding import fold_entries
 from creases.regions import line, plane
 from creases.show._viewer._run import moment_json, run_json
-from creases.show.report._growth_sections import DETAILS, growth_sections
-from creases.show.report._hardest_samples import hardest_rows
+from creases.show.report._growth_sections import DETAILS, growth_sections, hardest_rows
 from creases.show.report._page import ReportSummary, write_page
 from creases.show.report._quality import headline
-from creases.show.report._slices import Slice, choose_slices, multiply_slices, slice_frame, slices_json
-from creases.tables import SavedRun, Snapshot, TableSplit, baselines, data_box
+from creases.show.report._slices import Slice, choose_slices, multiply_slices, slice_frame, slices_json, table_rows
+from creases.tables import RunFile, SavedRun, Snapshot, TableSplit, baselines, data_box, load_run
 
 if TYPE_CHECKING:
     from creases.network import Network
     from creases.regions import LinePartition, PlanePartition
+
 
 #: Largest size of all frames together, compressed, in bytes; base64 adds a third in the file.
 BUDGET = 3_000_000
@@ -40,6 +41,42 @@ ROWS, ROWS_ON_SLICES = 2000, 500
 
 #: Largest number of values of all samples shown.
 NUMBERS = 60_000
+
+
+def write_growth_report(
+    folder: str | Path,
+    path: str | Path,
+    *,
+    columns: Sequence[str] = (),
+    through: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> ReportSummary:
+    """Write the report of the growth run in a folder to an HTML file.
+
+    Parameters
+    ----------
+    folder
+        A folder that ``creases grow`` wrote; the run may have been interrupted.
+    columns, through
+        Slices of a problem of more than two inputs: pairs of columns (``"length,width"``), planes through three rows
+        (``"3,17,40"``). By default pairs of the columns that matter most, and a plane through typical rows.
+    progress
+        Called as each step begins.
+
+    Returns
+    -------
+    ReportSummary
+        Size and content of the report.
+    """
+    (progress or _ignore)("reading the run", 0, None)
+    run, name = load_run(Path(folder)), Path(folder).resolve().name
+    arguments = [word for text in columns for word in ("--columns", text)]
+    arguments += [word for text in through for word in ("--through", text)]
+    again = (
+        f"{run.settings.command(name)}\n{shlex.join(['creases', 'report', name, '--out', 'report.html', *arguments])}"
+    )
+    options: dict[str, Any] = {"columns": columns, "through": through, "progress": progress}
+    return write_run_report(run, path, model=f"{name}/{RunFile.MODEL}", again=again, **options)
 
 
 def write_run_report(
@@ -171,7 +208,7 @@ def _choose_rows(run: SavedRun) -> NDArray[np.int64]:
     max_rows = min(ROWS if d <= 2 else ROWS_ON_SLICES, max(100, NUMBERS // d))
     if n <= max_rows:
         return np.arange(n)
-    numbers = np.arange(n) if problem.rows is None else problem.rows
+    numbers = table_rows(run.data)
     folds = [entry for step in run.history.records for entry in fold_entries(step.explanation)]
     mentioned = [entry["why"]["instance"] for entry in folds]
     required = {int(row) for rows in hardest_rows(run.net, run.data).values() for row in rows}

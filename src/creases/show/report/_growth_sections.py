@@ -4,33 +4,267 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from creases._text import format_number
 from creases._typing import Floats
 from creases._versions import version
+from creases.errors import InputError
+from creases.problems import Problem
 from creases.show._viewer._run import score_name
-from creases.show.report._effects import effect_sections
-from creases.show.report._hardest_samples import hardest_section
 from creases.show.report._network_sections import network_sections
-from creases.show.report._page import Section
+from creases.show.report._page import Section, group_sections, pluralize, round_values
 from creases.show.report._quality import confidence_sections, format_score, quality_sections
-from creases.show.report._table_columns import column_weights
-from creases.tables import Baseline, GrownModel, RowChanges, SavedRun, data_box, describe_step, find_changes
+from creases.show.report._slices import column_weights, find_columns, names_of, table_rows
+from creases.tables import (
+    Baseline,
+    CategoryEffect,
+    GrownModel,
+    NumberEffect,
+    RowChanges,
+    SavedRun,
+    TableSplit,
+    data_box,
+    describe_step,
+    effects,
+    find_changes,
+    interactions,
+)
 
 if TYPE_CHECKING:
     from creases.growth import Record
+    from creases.network import Network
     from creases.regions import LinePartition, PlanePartition
+
+
+# The samples with the largest losses.
+
+#: Number of samples of each part of the data.
+HARDEST = 5
+
+#: Number of columns shown.
+MAX_LISTED = 6
+
+
+def losses(net: Network, data: TableSplit) -> Floats:
+    """Return the loss (n,) of each sample: cross-entropy, or the squared error in the units of the target."""
+    from scipy.special import log_softmax
+
+    problem, f = data.problem, np.asarray(net(data.problem.X), np.float64).reshape(len(data.problem.X), -1)
+    if problem.classes is None:
+        return np.asarray((f[:, 0] - problem.y) ** 2)
+    return np.asarray(-log_softmax(f, axis=1)[np.arange(len(f)), problem.y])
+
+
+def hardest_rows(net: Network, data: TableSplit) -> dict[str, list[int]]:
+    """Return the rows of X with the largest losses in each part of the data, in descending order."""
+    loss = losses(net, data)
+    parts = {"test": data.test, "validation": data.validation, "training": data.train}
+    return {name: rows[np.argsort(-loss[rows], kind="stable")[:HARDEST]].tolist() for name, rows in parts.items()}
+
+
+def hardest_section(net: Network, data: TableSplit, weights: Mapping[str, float], predictions: NDArray[Any]) -> Section:
+    """Return a table of the hardest samples with the values of columns, by their weights, and what is predicted."""
+    problem, loss = data.problem, losses(net, data)
+    f = np.asarray(net(problem.X), np.float64).reshape(len(problem.X), -1)
+    numbers = table_rows(data)
+    columns = _listed_columns(problem, weights)
+    listed = columns[:MAX_LISTED]
+    instance = data.names["instance"]
+    measures = ["error"] if problem.classes is None else ["margin", "loss"]
+    table = []
+    for part, rows in hardest_rows(net, data).items():
+        for row in rows:
+            values = [value(problem.X[row]) for _, value in listed]
+            table.append(
+                [part, str(numbers[row]), *values, *_prediction_cells(data, f[row], row, loss[row], predictions[row])]
+            )
+    target = problem.target or _target_name(problem)
+    heads = ["data", instance, *(name for name, _ in listed), f"true {target}", f"predicted {target}", *measures]
+    text = (
+        f"The {instance}s with the largest errors in each part of the data, in the units of the target."
+        if problem.classes is None
+        else f"The {instance}s with the largest loss in each part of the data. The margin is the score of the "
+        "true class minus the highest other score."
+    )
+    if len(listed) < len(columns):
+        text += f" Shown are the {len(listed)} most important of {len(columns)} columns."
+    text += f" {instance.capitalize()}s are numbered from 0."
+    return {"title": "Hardest samples", "text": text, "table": {"columns": heads, "rows": table}}
+
+
+def _listed_columns(problem: Problem, weights: Mapping[str, float]) -> list[tuple[str, Callable[[Floats], str]]]:
+    """Return name and text of the columns of a table, the most important first."""
+    found = find_columns(problem)
+    columns: list[tuple[float, str, Callable[[Floats], str]]] = [
+        (weights.get(problem.features[i], 0.0), problem.features[i], lambda x, i=i: format_number(x[i]))  # type: ignore[misc]
+        for i in found.numeric
+    ]
+    columns += [
+        (weights.get(column.name, 0.0), column.name, lambda x, column=column: column.level_of(x))  # type: ignore[misc]
+        for column in found.categories
+    ]
+    return [(name, value) for _, name, value in sorted(columns, key=lambda column: -column[0])]
+
+
+def _target_name(problem: Problem) -> str:
+    return "value" if problem.classes is None else "class"
+
+
+def _prediction_cells(data: TableSplit, f: Floats, row: int, loss: float, predicted: Any) -> list[str]:
+    """Return true and predicted class, margin and loss of a sample; target, prediction and error for regression."""
+    y, classes = data.problem.y[row], data.problem.classes
+    if classes is None:
+        return [format_number(y), format_number(f[0]), format_number(f[0] - y)]
+    others = np.delete(f, y)
+    margin = format_number(f[y] - others.max()) if len(others) else "–"
+    return [classes[y], classes[int(predicted)], margin, format_number(loss)]
+
+
+# What a network does to the rows of a table: columns that matter, exact effects.
+
+#: Largest number of columns with a bar, and with a chart; of pairs; of rows whose own curves are drawn.
+MAX_BARS, CHARTS, PAIRS, CURVES = 15, 6, 8, 25
+
+#: Largest number of rows to compute effects at, of knots of a curve drawn, and of breakpoints marked.
+MAX_EFFECT_ROWS, KNOTS, MARKS = 1000, 150, 25
+
+#: Largest number of outputs whose effects are drawn.
+MAX_OUTPUTS = 10
+
+
+def effect_sections(run: SavedRun, weights: Mapping[str, float]) -> list[Section]:
+    """Return the sections about the columns, given the importance of each, largest first."""
+    sections = [_importance(run, weights)]
+    if run.data.n_outputs <= MAX_OUTPUTS:
+        sections = [*sections, *_interactions(run), _effect_charts(run, weights)]
+    return sections
+
+
+def _unit(run: SavedRun) -> str:
+    problem = run.data.problem
+    return f"in the units of {problem.target or 'the target'}" if problem.classes is None else "in log-odds"
+
+
+def _importance(run: SavedRun, weights: Mapping[str, float]) -> Section:
+    """Return a bar for each column: the mean size of its coefficient times its standard deviation."""
+    listed = list(weights.items())
+    top = listed[0][1] or 1.0
+    text = (
+        f"How far a typical change of the column moves the prediction, {_unit(run)}: the mean absolute "
+        "coefficient over the training rows times the standard deviation of the column."
+    )
+    if len(listed) > MAX_BARS:
+        text += f" The {MAX_BARS} most important of {pluralize(len(listed), 'column')}."
+    bars = [
+        {"name": name, "share": size / top, "text": format_number(size), "main": k < 2}
+        for k, (name, size) in enumerate(listed[:MAX_BARS])
+    ]
+    return {"title": "Most important columns", "text": text, "bars": bars}
+
+
+def _interactions(run: SavedRun) -> list[Section]:
+    """Return a bar for each of the pairs of columns that interact most."""
+    problem = run.data.problem
+    found = interactions(run.net, problem.X[run.data.train], **names_of(run.data.problem))
+    pairs = [(pair, float(value)) for pair, value in zip(found.pairs, found.values, strict=True) if value > 0][:PAIRS]
+    if not pairs:
+        return []
+    text = f"Pairs of columns where the effect of one depends on the value of the other, {_unit(run)}."
+    bars = [
+        {"name": " × ".join(pair), "share": value / pairs[0][1], "text": format_number(value)} for pair, value in pairs
+    ]
+    return [{"title": "Interactions", "text": text, "bars": bars}]
+
+
+def _effect_charts(run: SavedRun, weights: Mapping[str, float]) -> Section:
+    """Return a chart of the exact effect of each of the most important columns."""
+    problem, charts = run.data.problem, []
+    X = problem.X[:: -(-len(problem.X) // MAX_EFFECT_ROWS)]
+    for name in list(weights)[:CHARTS]:
+        try:
+            effect = effects(run.net, X, name, **names_of(run.data.problem))
+        except InputError:  # a column that does not vary over these rows
+            continue
+        charts.append(_chart(effect))
+    text = (
+        f"How the prediction ({_unit(run)}) changes with one column while the others keep their values: the exact mean "
+        f"over {pluralize(len(X), 'row')} (partial dependence)."
+    )
+    text += (
+        " Thin lines are single rows."
+        if run.data.n_outputs <= 2
+        else " Scores are relative to the mean of all classes."
+    )
+    if any(series.get("marks") for chart in charts for series in chart["series"]):
+        text += " Circles mark breakpoints."
+    return {"title": "Effect of each column", "text": text, "charts": charts, "size": "full"}
+
+
+def _chart(effect: NumberEffect | CategoryEffect) -> dict[str, Any]:
+    """Return the chart of an effect: curves over numbers, bars or points over categories and over two values."""
+    if isinstance(effect, CategoryEffect):
+        return _category_chart(effect)
+    return _category_chart(_two_categories(effect)) if len(np.unique(effect.values)) == 2 else _number_chart(effect)
+
+
+def _two_categories(effect: NumberEffect) -> CategoryEffect:
+    """Return the effect of a column of two values, such as 0 and 1, at these values: between them there is no row."""
+    values, counts = np.unique(effect.values, return_counts=True)
+    ends = np.stack([effect.heights[effect.starts[:-1]], effect.heights[effect.starts[1:] - 1]], axis=1)
+    low, high = map(format_number, values.tolist())
+    return CategoryEffect(effect.column, effect.outputs, (low, high), counts, ends)
+
+
+def _number_chart(effect: NumberEffect) -> dict[str, Any]:
+    one = len(effect.outputs) == 1
+    grid, mean = effect.grid, effect.mean
+    keep = np.unique(np.linspace(0, len(grid) - 1, min(KNOTS, len(grid))).astype(int))
+    series: list[dict[str, Any]] = []
+    if one:
+        for row in np.linspace(0, len(effect.starts) - 2, min(CURVES, len(effect.starts) - 1)).astype(int):
+            x, y = effect.curve(int(row))
+            inner = np.unique(np.linspace(0, len(x) - 1, min(KNOTS, len(x))).astype(int))
+            series.append({"kind": "line", "x": round_values(x[inner]), "y": round_values(y[inner, 0]), "faint": True})
+    few = len(grid) <= MARKS
+    for k, name in enumerate(effect.outputs):
+        look = {"color": 0} if one else {"color": k, "name": name}
+        series.append(
+            {"kind": "line", "x": round_values(grid[keep]), "y": round_values(mean[keep, k]), "marks": few, **look}
+        )
+    bends = pluralize(len(grid) - 2, "breakpoint")
+    return {"title": f"{effect.column} ({bends})", "x": {"name": effect.column}, "y": _y_axis(effect), "series": series}
+
+
+def _category_chart(effect: CategoryEffect) -> dict[str, Any]:
+    one, count = len(effect.outputs) == 1, len(effect.categories)
+    series = [
+        {
+            "kind": "bars" if one else "points",
+            "x": list(range(count)),
+            "y": round_values(effect.mean[:, k]),
+            "color": k,
+            **({} if one else {"name": name}),
+        }
+        for k, name in enumerate(effect.outputs)
+    ]
+    axis = {"name": effect.column, "range": [-0.6, count - 0.4], "labels": list(effect.categories)}
+    return {"title": effect.column, "x": axis, "y": _y_axis(effect), "series": series}
+
+
+def _y_axis(effect: NumberEffect | CategoryEffect) -> dict[str, str]:
+    return {"name": effect.outputs[0] if len(effect.outputs) == 1 else "class score"}
 
 
 # The smallest changes that would change the decisions that are closest to another one.
 
 #: Rows that are looked at, and seconds for each.
-ROWS, SECONDS = 8, 0.5
+CLOSEST, SECONDS = 8, 0.5
 
 #: Largest network whose rows are looked at: inputs and units.
 MAX_INPUTS, MAX_UNITS = 64, 256
@@ -45,9 +279,9 @@ def change_sections(model: GrownModel) -> list[Section]:
     outputs = np.sort(model._outputs(problem.X), axis=1)
     parts = {"test": data.test, "validation": data.validation, "training": data.train}
     part = next(name for name, rows in parts.items() if len(rows))
-    closest = parts[part][np.argsort((outputs[:, -1] - outputs[:, -2])[parts[part]], kind="stable")[:ROWS]]
+    closest = parts[part][np.argsort((outputs[:, -1] - outputs[:, -2])[parts[part]], kind="stable")[:CLOSEST]]
     answers = [find_changes(model, problem.X[row], budget=SECONDS) for row in closest]
-    numbers = np.arange(len(problem.X)) if problem.rows is None else problem.rows
+    numbers = table_rows(data)
     predicted = model._classes_of(problem.X[closest])
     table = [
         [str(numbers[row]), model.classes[problem.y[row]], model.classes[predicted[k]], *_cells(answers[k])]
@@ -118,12 +352,12 @@ def growth_sections(
         partition=partition,
     )
     viewer: Section = {"title": "", "viewer": True, "group": DOES}
-    good = _group(GOOD, quality_sections(run.data, models))
+    good = group_sections(GOOD, quality_sections(run.data, models))
     is_table = run.data.names["instance"] == "row"
     return [
         *([*good, viewer] if is_table else [viewer, *good]),
-        *_group(DOES, effect_sections(run, weights) if is_table else []),
-        *_group(
+        *group_sections(DOES, effect_sections(run, weights) if is_table else []),
+        *group_sections(
             GREW,
             [
                 *([_stages(run)] if run.history.stages else []),
@@ -131,18 +365,14 @@ def growth_sections(
                 *([_ledger(run)] if run.history.records else []),
             ],
         ),
-        *_group(WRONG, [hardest_section(net, run.data, weights, models[0].predictions)]),
-        *_group(
+        *group_sections(WRONG, [hardest_section(net, run.data, weights, models[0].predictions)]),
+        *group_sections(
             SURE,
             [*confidence_sections(run.data, models[0]), *change_sections(run.model)],
         ),
-        *_group(USE, [_loading(run, model), _reproduction(run, again)]),
-        *_group(DETAILS, of_network),
+        *group_sections(USE, [_loading(run, model), _reproduction(run, again)]),
+        *group_sections(DETAILS, of_network),
     ]
-
-
-def _group(question: str, sections: Sequence[Section]) -> list[Section]:
-    return [{**section, "group": question} for section in sections]
 
 
 def _overview(run: SavedRun, models: Sequence[Baseline]) -> Section:

@@ -11,17 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._files import open_npz
-from creases._typing import Floats
 from creases._validation import check_box
 from creases.errors import FileError, InputError
 from creases.network import Network, read
 from creases.problems import Problem, match_outputs
 from creases.regions import LinePartition, PlanePartition, line, plane
-from creases.show._viewer import line_frame, plane_frame
+from creases.show._viewer._frames import line_frame, plane_frame
 from creases.show.report._network_sections import network_sections
 from creases.show.report._page import Section, check_html_name, format_integer, write_viewer
 from creases.show.report._subject import ROWS
-from creases.tables import read_table
+from creases.tables import data_box, read_table
 
 Partition = PlanePartition | LinePartition
 
@@ -130,7 +129,7 @@ def _map(net: Network, box: Sequence[Sequence[float]] | None, problem: Problem |
             f"a network of {net.n_in} inputs",
             "map a slice first with creases.plane(net, origin=..., basis=...) and save it",
         )
-    limits = [(-HALF, HALF)] * net.n_in if problem is None else _data_box(problem.X)
+    limits = [(-HALF, HALF)] * net.n_in if problem is None else data_box(problem.X)
     ends = check_box(limits if box is None else box, net.n_in)
     return line(net, ends[:, 0], ends[:, 1]) if net.n_in == 1 else plane(net, ends)
 
@@ -154,12 +153,6 @@ def output_classes(net: Network, problem: Problem | None) -> tuple[str, ...] | N
     if problem is not None:
         return problem.classes
     return None if net.n_in == net.n_out == 1 else tuple(f"class {index}" for index in range(max(2, net.n_out)))
-
-
-def _data_box(X: Floats) -> list[tuple[float, float]]:
-    from creases.tables import data_box
-
-    return data_box(X)
 
 
 def _enclosing_box(partition: Partition, problem: Problem | None) -> Any:

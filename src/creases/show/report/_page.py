@@ -1,10 +1,10 @@
-"""Write a report as one HTML file: the built viewer with a run and its frames inlined."""
+"""Reports as HTML files: which results have one, the built viewer with a run and its frames inlined, sections."""
 
 from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from math import isfinite
@@ -15,8 +15,9 @@ import numpy as np
 
 from creases._files import write_atomically
 from creases.errors import FileError, InputError
-from creases.show._viewer import epochs_json, to_json
 from creases.show._viewer._frames import render_report, report_frame
+from creases.show._viewer._run import epochs_json, to_json
+from creases.tables import name_result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,8 +58,11 @@ class ReportSummary:
 
 def render_themes(draw: Callable[[], Figure], *, dpi: int = 130) -> dict[str, str]:
     """Return the figure of ``draw`` as a PNG data URI for each theme."""
-    from creases.show._save import reduce_colors  # with matplotlib, which pages without pictures do not need
-    from creases.show._style import THEMES, style_context, theme
+    from creases.show._style import (
+        reduce_colors,  # with matplotlib, which pages without pictures do not need
+        style_context,
+    )
+    from creases.show._themes import THEMES, theme
 
     images = {}
     for name in THEMES:
@@ -137,6 +141,11 @@ def write_viewer(
     return write_page(out, to_json(run), frames_by_name, title)
 
 
+def group_sections(question: str, sections: Iterable[Section]) -> list[Section]:
+    """Return sections under the question that they answer, without empty ones."""
+    return [{**section, "group": question} for section in sections if section]
+
+
 def round_values(values: Any) -> list[Any]:
     """Round numbers, in lists of any depth, to six digits, more than a chart can show."""
     rounded: list[Any] = np.vectorize(lambda value: float(f"{value:.6g}"), otypes=[float])(values).tolist()
@@ -171,3 +180,32 @@ def run_without_growth(problem: Mapping[str, Any], sections: Sequence[Section]) 
         "kept": 0,
         "sections": sections,
     }
+
+
+# What a folder or file of results holds.
+
+_RUN = "run.json"
+_COMPARISON = "comparison.json"
+
+#: Files of maps and of networks.
+_MAPS = (".npz", ".safetensors", ".onnx")
+
+
+def kind_of_result(result: Path) -> str:
+    """Return what a folder or file holds, judging by its files."""
+    kinds = {_RUN: "growth run", _COMPARISON: "comparison"}
+    if result.is_dir():
+        kind = next((kind for name, kind in kinds.items() if (result / name).exists()), None)
+        if kind is None:
+            raise InputError(
+                "result",
+                f"hold a growth run ({_RUN}) or a comparison ({_COMPARISON})",
+                str(result),
+                "pass a folder written by creases fit, grow or compare",
+            )
+        return name_result(result) if kind == "growth run" else kind
+    if not result.exists():
+        raise InputError("result", "be an existing file or folder", str(result))
+    if result.suffix in _MAPS:
+        return "map"
+    raise InputError("result", f"be a folder, or a map or network ({', '.join(_MAPS)})", repr(result.name))

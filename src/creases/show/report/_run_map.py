@@ -17,7 +17,7 @@ from creases.errors import InputError
 from creases.regions import PlanePartition, plane
 from creases.show import _style as style
 from creases.show._figures._plane import plot_plane
-from creases.show._viewer import project_on_slice
+from creases.show._viewer._frames import project_on_slice
 from creases.show.report._slices import Slice, choose_slices, multiply_slices
 
 if TYPE_CHECKING:

@@ -18,10 +18,8 @@ from creases._text import format_number, plural, short_names
 from creases._typing import Floats
 from creases.errors import FileError
 from creases.show._viewer._run import score_name
-from creases.show.report._curve_charts import column_charts, line_chart
-from creases.show.report._page import Section, pluralize, write_sections
-from creases.show.report._pair_pictures import pair_picture
-from creases.show.report._proved import proved_section
+from creases.show.report._charts import column_charts, line_chart, pair_picture
+from creases.show.report._page import Section, group_sections, pluralize, write_sections
 from creases.show.report._quality import confidence_sections, error_sections, format_score, scores_section
 from creases.tables import (
     FitSettings,
@@ -30,6 +28,7 @@ from creases.tables import (
     PairGraph,
     RowExplanation,
     TableModel,
+    certify_model,
     describe_model,
     describe_stage,
     explain_row,
@@ -39,6 +38,42 @@ from creases.tables import (
 
 if TYPE_CHECKING:
     from creases.tables import GrownModel
+
+
+# The section about what is certain: the sum is the network, and what is proved about it.
+
+#: Seconds for each proof.
+PROOF_SECONDS = 2.0
+
+#: Rows on which the sum of parts is compared with the network.
+COMPARED = 2000
+
+
+def proved_section(model: TableModel) -> Section:
+    """Return the facts about a model of curves that are proved for all rows within the ranges of its table."""
+    assert model.data is not None
+    facts = [_what_there_is(model), *certify_model(model, budget=PROOF_SECONDS).sentences()]
+    return {"title": "Facts", "text": "\n".join(facts), "size": "full"}
+
+
+def _what_there_is(model: TableModel) -> str:
+    """Say that the parts are the model; of one with pairs or units, how far rounding takes the network from them."""
+    assert model.data is not None
+    if not model.function.planes and model.function.units is None:
+        whole = "sum" if model._largest is None else "product"
+        return f"The curves are all there is: a prediction is their {whole}."
+    X = model.data.problem.X[:COMPARED]
+    *hidden, (last, offset) = model._layers()
+    values = X
+    for weight, bias in hidden:
+        values = np.maximum(values @ weight.T + bias, 0.0)
+    scores = values @ last.T + offset
+    gap = float(np.abs(model._read_network(scores) - model._outputs(X)).max(initial=0.0))
+    return (
+        "The curves, pairs and units are all there is: their sum is the network (compared on "
+        f"{plural(len(X), 'row')}; largest difference {gap:.1g})."
+    )
+
 
 # Sections about rows of a model of curves: some predictions explained, and the largest errors.
 
@@ -266,13 +301,13 @@ def write_model_report(model: TableModel, path: str | Path, *, model_name: str, 
     *said, grew = document.summary
     sections = [
         *said,
-        *_group(DOES, [*curve_sections(curves), *pair_sections(model, pairs)]),
+        *group_sections(DOES, [*curve_sections(curves), *pair_sections(model, pairs)]),
         grew,
-        *_group(ROWS, row_sections(model)),
+        *group_sections(ROWS, row_sections(model)),
         *document.errors,
-        *_group(WRONG, [error_section(model)]),
-        *_group(CERTAIN, [proved_section(model)]),
-        *_group(USE, [_loading(model, model_name), {"title": "Reproduce it", "code": again}]),
+        *group_sections(WRONG, [error_section(model)]),
+        *group_sections(CERTAIN, [proved_section(model)]),
+        *group_sections(USE, [_loading(model, model_name), {"title": "Reproduce it", "code": again}]),
     ]
     return write_sections(Path(path), model.data.problem.name, document.lead, sections)
 
@@ -291,9 +326,9 @@ def table_document(model: TableModel) -> Document:
     data = model._scored.data
     is_tested = data is not None and data.source is not None and len(data.test) > 0
     summary = [
-        *_group(GOOD, [_scores(model)]),
-        *_group(DOES, [words_section(model)]),
-        *_group(GREW, [stage_section(model)]),
+        *group_sections(GOOD, [_scores(model)]),
+        *group_sections(DOES, [words_section(model)]),
+        *group_sections(GREW, [stage_section(model)]),
     ]
     errors: list[Section] = []
     if is_tested and data is not None:
@@ -301,11 +336,7 @@ def table_document(model: TableModel) -> Document:
             *error_sections(data, model._baselines[0].predictions),
             *confidence_sections(data, model._baselines[0]),
         ]
-    return Document(_lead(model), summary, _group(WRONG, errors))
-
-
-def _group(question: str, sections: Sequence[Section]) -> list[Section]:
-    return [{**section, "group": question} for section in sections if section]
+    return Document(_lead(model), summary, group_sections(WRONG, errors))
 
 
 def _lead(model: TableModel) -> str:

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from creases.errors import CreasesError, RequestError
 from creases.problems import Problem
-from creases.show._viewer import epochs_json, problem_json
-from creases.show._viewer._run import score_name
-from creases.show.studio._config_input import make_config
+from creases.show._viewer._run import epochs_json, problem_json, score_name
 from creases.show.studio._exports import Export, export
 from creases.show.studio._limits import Limits, is_out_of_memory
 from creases.show.studio._live_run import ENDED, LiveRun
 from creases.show.studio._model_view import ModelView
-from creases.show.studio._problem_input import make_problem, render_error, table_name
+from creases.show.studio._page_input import make_config, make_problem, render_error, table_name
 from creases.tables import RunSettings
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from creases.errors import CreasesError, RequestError
 from creases.growth import GrowthConfig
 from creases.problems import Problem
-from creases.show._viewer import epochs_json, final_epoch, moment_json, record_json, run_json
+from creases.show._viewer._run import epochs_json, final_epoch, moment_json, record_json, run_json
 from creases.show.report._slices import multiply_slices, slices_json
 from creases.show.studio import _model_view as views
 from creases.show.studio._limits import Limits
-from creases.show.studio._problem_input import check_integer
+from creases.show.studio._page_input import check_integer
 from creases.tables import Experiment, RunSettings, Snapshots, TableSplit
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from creases._text import plural
 from creases.errors import CreasesError, InputError, RequestError
 from creases.network import Network, read
 from creases.regions import LinePartition, PlanePartition, line, plane
-from creases.show._viewer import line_frame, plane_frame, to_json
+from creases.show._viewer._frames import line_frame, plane_frame
+from creases.show._viewer._run import to_json
 from creases.show.report._maps import NETWORKS, output_classes, samples_json
 from creases.show.report._page import run_without_growth
 from creases.show.report._slices import (
@@ -29,7 +30,7 @@ from creases.show.report._slices import (
     table_rows,
 )
 from creases.show.studio._limits import Limits, scratch_folder
-from creases.show.studio._problem_input import check_real, check_text, render_error
+from creases.show.studio._page_input import check_real, check_text, render_error
 from creases.tables import TableSplit, data_box
 
 if TYPE_CHECKING:

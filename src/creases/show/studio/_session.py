@@ -21,9 +21,9 @@ from urllib.parse import quote
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from creases.show.studio._choices import choices
 from creases.show.studio._exports import Export
 from creases.show.studio._limits import Limits, limit_memory, remove_abandoned_folders
+from creases.show.studio._page_input import choices
 
 # The worker process of a studio, which handles messages from a pipe; it ends with the pipe or the studio.
 

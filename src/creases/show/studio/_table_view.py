@@ -17,14 +17,12 @@ from creases._text import plural
 from creases._typing import Floats
 from creases.errors import RequestError
 from creases.problems import Problem
-from creases.show._viewer import problem_json, to_json
-from creases.show._viewer._run import score_name
-from creases.show.report._curve_charts import column_charts, line_chart
+from creases.show._viewer._run import problem_json, score_name, to_json
+from creases.show.report._charts import column_charts, line_chart, pair_picture
 from creases.show.report._page import run_without_growth
-from creases.show.report._pair_pictures import pair_picture
 from creases.show.studio._exports import Export
 from creases.show.studio._limits import Limits, scratch_folder
-from creases.show.studio._problem_input import check_integer, check_real, check_text
+from creases.show.studio._page_input import check_integer, check_real, check_text
 from creases.tables import (
     FitSettings,
     LevelGraph,

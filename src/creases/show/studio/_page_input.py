@@ -1,19 +1,22 @@
-"""Problems requested by a page: built-in ones, the text of a table, a formula, or points drawn by hand."""
+"""What a page may ask for: problems, options of a run, and the choices that it offers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from creases.errors import CreasesError, InputError, RequestError
-from creases.problems import Problem
+from creases.problems import Problem, names
 from creases.problems import get as get_problem
 from creases.show.studio._formula import formula_problem
 from creases.show.studio._limits import Limits
 from creases.tables import MIN_ROWS, parse_table
+
+if TYPE_CHECKING:
+    from creases.growth import GrowthConfig
 
 #: Labels of the library's parameters on the page.
 LABELS = {
@@ -207,3 +210,102 @@ def _too_many(name: str, what: str) -> RequestError:
     return RequestError(
         f"{name} has {what}, which is too many for the studio; use a part of it, or the command line: creases grow FILE"
     )
+
+
+# Options requested by a page, as the configuration of a run.
+
+
+def make_config(request: Mapping[str, Any], limits: Limits) -> GrowthConfig:
+    """Return the configuration of a run; options missing from the request have their defaults."""
+    from creases.growth import GrowthConfig  # with torch, which the process that serves pages does not need
+    from creases.growth.methods import METHODS
+
+    how = check_text(request.get("how", GrowthConfig.how), "how", 40)
+    if how not in METHODS:
+        raise InputError("how", f"be one of {', '.join(METHODS)}", repr(how))
+    options: dict[str, Any] = {"how": how}
+    if "where" in request:
+        options["where"] = check_text(request["where"], "where", 40)
+    if "when" in request:
+        when = str(request["when"])[:40]
+        options["when"] = int(when) if when.isdecimal() else when
+    if request.get("hidden", "auto") != "auto":
+        options["hidden"] = _check_widths(request["hidden"], limits)
+    if "seed" in request:
+        options["seed"] = check_integer(request["seed"], "seed", 0, 2**31 - 1)
+    if "lr" in request:
+        options["lr"] = check_real(request["lr"], "lr", 1e-9, 10.0)
+    if request.get("batch", "auto") != "auto":
+        options["batch_size"] = check_integer(request["batch"], "batch_size", 1, limits.rows)
+    if "epochs" in request:
+        options["budget"] = check_integer(request["epochs"], "budget", 1, limits.epochs)
+    return GrowthConfig(**options)
+
+
+def _check_widths(widths: Any, limits: Limits) -> tuple[int, ...]:
+    """Return the widths of the hidden layers; refuse too many layers or units."""
+    if not isinstance(widths, list) or not 1 <= len(widths) <= limits.layers:
+        raise InputError("hidden", f"be auto, or 1 to {limits.layers} widths such as 2 or 4,4")
+    valid = tuple(check_integer(width, "hidden", 1, limits.units) for width in widths)
+    if sum(valid) > limits.units:
+        raise InputError("hidden", f"have at most {limits.units} units", f"{sum(valid)}")
+    return valid
+
+
+# The problems, growth methods and policies that a page offers, with their labels.
+
+_PROBLEMS = {
+    "xor_circles": "Disc and ring, by quadrant",
+    "moons": "Two moons",
+    "spirals": "Two spirals",
+    "circle_annulus": "Disc inside a ring",
+    "circle": "Inside a circle",
+    "sine": "Above a sine wave",
+    "quadratic": "Above a parabola",
+    "overlapping_quadratic": "Above a parabola, overlapping",
+    "xor": "XOR",
+    "shells": "Two shells",
+    "sine_curve": "Sine curve (one input)",
+    "quadratic_curve": "Parabola (one input)",
+    "cubic_curve": "Cubic (one input)",
+    "chirp_curve": "Chirp (one input)",
+    "arctan_curve": "Arctangent (one input)",
+    "sawtooth_curve": "Sawtooth (one input)",
+    "iris": "Iris (four inputs)",
+    "diabetes": "Diabetes (ten inputs)",
+    "wine": "Wine (thirteen inputs)",
+    "breast_cancer": "Breast cancer (thirty inputs)",
+    "digits": "Digits (64 inputs)",
+}
+#: All growth methods; not read from :mod:`creases.growth`, which would take seconds to import before a page can open.
+_METHODS = {
+    "auto": "Auto: fold, or random units for wide layers",
+    "fold": "Fold at a typical mistake",
+    "tiny": "TINY: best first-order update",
+    "gradmax": "GradMax: largest gradient norm",
+    "split": "Split a unit",
+    "random": "Random units",
+}
+_WHERE = {"all": "All layers"}
+_WHEN = {
+    "stages": "Auto: one fold at a time, or in stages",
+    "10": "Every 10 epochs",
+    "50": "Every 50 epochs",
+}
+
+
+def choices() -> dict[str, list[tuple[str, str]]]:
+    """Return values and labels of what a page offers: problems, methods, where and when to grow."""
+    return {
+        "problems": _with_labels((name for name in names() if name not in TOO_LARGE), _PROBLEMS),
+        "methods": list(_METHODS.items()),
+        "where": list(_WHERE.items()),
+        "when": list(_WHEN.items()),
+    }
+
+
+def _with_labels(names: Iterable[str], labels: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return names with their labels, in the order of the labels; a name without one is its own label, at the end."""
+    known = set(names)
+    listed = [(name, label) for name, label in labels.items() if name in known]
+    return listed + [(name, name) for name in sorted(known - set(labels))]

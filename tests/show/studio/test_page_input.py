@@ -5,9 +5,8 @@ import pytest
 from creases import problems
 from creases.growth import GrowthConfig
 from creases.growth.methods import METHODS
-from creases.show.studio._choices import choices
-from creases.show.studio._config_input import make_config
 from creases.show.studio._limits import Limits
+from creases.show.studio._page_input import choices, make_config
 
 
 def test_every_problem_but_the_large_ones_and_every_method_is_offered_once_with_a_label():

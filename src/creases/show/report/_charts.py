@@ -1,6 +1,6 @@
-"""What two columns add together, as SVG: a table of two categories, or a map of two numbers with its creases.
+"""What columns, and two columns together, add to a prediction: charts that the viewer draws, and pictures as SVG.
 
-Written by hand: a report needs no matplotlib, and text stays sharp at any width.
+Pictures are written by hand: a report needs no matplotlib, and text stays sharp at any width.
 """
 
 from __future__ import annotations
@@ -8,16 +8,159 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
 
-from creases._text import common_decimals, format_fixed, format_value
+from creases._text import common_decimals, format_change, format_fixed, format_value
 from creases._typing import Floats
-from creases.show._figures._column_axes import PairTable, axis_ticks, pair_label, short_text
-from creases.show._style._themes import THEMES, Theme
-from creases.tables import PairGraph
+from creases.show._figures._column_axes import (
+    LEAST_RANGE,
+    ColumnAxis,
+    PairLines,
+    PairTable,
+    axis_ticks,
+    pair_label,
+    short_text,
+)
+from creases.show._themes import THEMES, Theme
+from creases.show.report._page import round_values
+from creases.tables import LevelGraph, NumberGraph, PairGraph
+
+#: Values of a category that have a bar, and of one in a pair that have a curve: those with the largest effects.
+LEVELS, MAX_LINES = 12, 6
+
+#: Bins of the rows' density, and standard errors of bands to either side.
+BINS, ERRORS = 32, 2.0
+
+#: Share of a chart's height that the density of rows takes.
+DENSITY = 0.2
+
+
+def column_charts(graphs: Sequence[NumberGraph | LevelGraph]) -> list[dict[str, Any]]:
+    """Return a chart for each column; small effects are drawn on a share of the largest range, so that they look small.
+
+    The first chart of several classes has their names.
+    """
+    spans = [float(np.ptp(_extent(graph))) for graph in graphs]
+    least = LEAST_RANGE * max(spans, default=0.0)
+    charts = [
+        _number_chart(graph, least) if isinstance(graph, NumberGraph) else _level_chart(graph, least)
+        for graph in graphs
+    ]
+    first = next((chart for chart in charts if "series" in chart), None)
+    if first is not None and len(graphs[0].outputs) > 1:
+        lines = [series for series in first["series"] if series["kind"] == "line"]
+        for name, series in zip(graphs[0].outputs, lines, strict=True):
+            series["name"] = name
+    return charts
+
+
+def line_chart(graph: PairGraph) -> dict[str, Any]:
+    """Return the chart of a number and a category: a curve for each value of the category."""
+    number, category, k, values = PairLines.from_graph(graph)
+    shown = np.sort(np.argsort(-np.abs(values).max(axis=1), kind="stable")[:MAX_LINES])
+    series = [
+        {
+            "kind": "line",
+            "x": round_values(number.knots),
+            "y": round_values(values[row]),
+            "color": n,
+            "name": category.levels[row],
+        }
+        for n, row in enumerate(shown.tolist())
+    ]
+    few = f" ({len(shown)} of {len(values)} values of {category.name})" if len(shown) < len(values) else ""
+    return {
+        "title": graph.name + few,
+        "x": {"name": number.name, **_ticks(number)},
+        "y": {"name": pair_label(graph, k)},
+        "series": series,
+    }
+
+
+def _number_chart(graph: NumberGraph, least: float) -> dict[str, Any]:
+    low, high = _extent(graph)
+    grow = max(0.0, least - (high - low)) / 2
+    low, high = low - grow, high + grow
+    pad = 0.04 * (high - low)
+    bottom = low - pad - (DENSITY * (high - low) if len(graph.rows) else 0.0)
+    several, series = len(graph.outputs) > 1, _density(graph)
+    for k in range(len(graph.outputs)):
+        x, y = graph.knots, graph.values[:, k]
+        if graph.errors is not None and not several:
+            reach = ERRORS * graph.errors[:, k]
+            band = {
+                "kind": "band",
+                "x": round_values(x),
+                "y": round_values(y - reach),
+                "top": round_values(y + reach),
+                "color": k,
+            }
+            series.append(band)
+        series.append({"kind": "line", "x": round_values(x), "y": round_values(y), "color": k, "marks": True})
+    missing = ""
+    if graph.missing is not None and not several and np.abs(graph.missing).max() > 0:
+        missing = f" (missing: {format_change(graph.missing[0])})"
+    span = [float(graph.knots[0]), float(graph.knots[-1])]
+    return {
+        "title": f"{graph.label}{missing}",
+        "x": {"name": "", "range": span, **_ticks(graph)},
+        "y": {"name": "", "range": [bottom, high + pad]},
+        "series": series,
+        "label": f"what {graph.name} adds",
+        "low": True,
+    }
+
+
+def _density(graph: NumberGraph) -> list[dict[str, Any]]:
+    low, high = float(graph.knots[0]), float(graph.knots[-1])
+    rows = graph.rows[(graph.rows >= low) & (graph.rows <= high)]
+    if not len(rows) or not high > low:
+        return []
+    counts, edges = np.histogram(rows, np.linspace(low, high, BINS + 1))
+    return [{"kind": "density", "x": round_values(edges), "y": counts.tolist()}]
+
+
+def _ticks(axis: ColumnAxis) -> dict[str, Any]:
+    named = axis_ticks(axis)
+    return {"ticks": [list(pair) for pair in named]} if named else {}
+
+
+def _level_chart(graph: LevelGraph, least: float) -> dict[str, Any]:
+    order = np.argsort(-np.abs(graph.values).max(axis=1), kind="stable")[:LEVELS]
+    rest = np.setdiff1d(np.arange(len(graph.levels)), order)
+    several = len(graph.outputs) > 1
+    levels = []
+    for k in np.sort(order).tolist():
+        count = f" ({graph.counts[k]:,})" if len(graph.counts) else ""
+        best = int(graph.values[k].argmax())
+        level = {
+            "name": graph.levels[k] + count,
+            "values": round_values(graph.values[k]),
+            "text": format_change(graph.values[k, best]) if not several else "",
+        }
+        if not several and np.isfinite(graph.errors[k, 0]):
+            level["error"] = float(ERRORS * graph.errors[k, 0])
+        levels.append(level)
+    limit = max(float(np.abs(_extent(graph)).max()), least / 2) or 1.0
+    chart: dict[str, Any] = {"title": graph.name, "levels": levels, "limit": limit}
+    if len(rest):
+        largest = float(np.abs(graph.values[rest]).max())
+        chart["more"] = f"and {len(rest)} more, at most ±{format_value(largest, 2)}"
+    return chart
+
+
+def _extent(graph: NumberGraph | LevelGraph) -> Floats:
+    """Return the least and the largest of a graph's values, bands and 0."""
+    errors = np.nan_to_num(graph.errors) if graph.errors is not None and len(graph.outputs) == 1 else 0.0
+    reach = np.stack([graph.values - ERRORS * errors, graph.values + ERRORS * errors])
+    return np.array([min(float(reach.min()), 0.0), max(float(reach.max()), 0.0)])
+
+
+# What two columns add together, as SVG: a table of two categories, or a map of two numbers with its creases.
 
 #: Rows and columns of a table: the values with the largest effects.
 CELLS = (14, 7)
@@ -34,12 +177,12 @@ STRENGTH = 0.75
 
 def pair_picture(graph: PairGraph) -> dict[str, str]:
     """Return the picture of two categories or two numbers as an SVG data URI for each theme, with its title."""
-    draw = _table if graph.first.levels else _map
+    draw = _draw_table if graph.first.levels else _draw_map
     pictures = {name: _to_address(draw(graph, theme)) for name, theme in THEMES.items()}
     return {"title": graph.name, **pictures}
 
 
-def _table(graph: PairGraph, theme: Theme) -> str:
+def _draw_table(graph: PairGraph, theme: Theme) -> str:
     """Return a cell for each two values, with its number; the category with more values runs down."""
     table = PairTable.from_graph(graph, CELLS)
     rows, columns = table.values.shape
@@ -72,7 +215,7 @@ def _table(graph: PairGraph, theme: Theme) -> str:
     return _svg(WIDTH, bottom, parts)
 
 
-def _map(graph: PairGraph, theme: Theme) -> str:
+def _draw_map(graph: PairGraph, theme: Theme) -> str:
     """Return the values of two numbers as colors, the creases as lines, rows as dots."""
     sides = graph.first, graph.second
     low, high = np.array([side.knots[0] for side in sides]), np.array([side.knots[-1] for side in sides])
@@ -82,7 +225,7 @@ def _map(graph: PairGraph, theme: Theme) -> str:
     output = int(np.abs(every).max(axis=0).argmax())
     values = every[:, output].reshape(len(axes[1]), len(axes[0]))[::-1]
     limit = float(np.abs(values).max()) or 1.0
-    ticks = [_ticks(side) for side in sides]
+    ticks = [_round_ticks(side) for side in sides]
     left, top = 12 + LINE + LETTER * max(len(name) for _, name in ticks[1]), LINE + 10
     size = np.array(MAP)
 
@@ -122,7 +265,7 @@ def _color_bar(x: float, top: float, limit: float, theme: Theme) -> list[str]:
     return bars + [_text(x + 14, top + y, name, theme.ink, "start") for name, y in ends]
 
 
-def _ticks(side: Any) -> list[tuple[float, str]]:
+def _round_ticks(side: Any) -> list[tuple[float, str]]:
     """Return where to label an axis, and the labels: round numbers, or what dates and words have."""
     if named := axis_ticks(side):
         return named

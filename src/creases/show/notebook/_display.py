@@ -1,4 +1,4 @@
-"""Results as HTML, each by the function of its kind."""
+"""Results drawn and as HTML, each by the function of its kind: what ``result.plot()`` and notebooks call."""
 
 from __future__ import annotations
 
@@ -17,22 +17,18 @@ from creases.growth import History
 from creases.network import Network, Piece
 from creases.problems import Problem
 from creases.regions import Cell, LinePartition, PlanePartition, SpacePartition
-from creases.show._figures._cell import plot_cell
+from creases.show._figures._growth import plot_growth_curves
 from creases.show._figures._line import plot_line
 from creases.show._figures._plane import plot_plane
-from creases.show._figures._space import plot_space
+from creases.show._figures._regions import plot_cell, plot_space
 from creases.show._figures._table_model import plot_curves
 from creases.show._style import class_color
 from creases.show.notebook import _card as card
 from creases.show.notebook._card import draw, draw_figure
 from creases.show.report._quality import scores_section
+from creases.show.report._subject import count_parameters
 from creases.show.report._table_model import table_document, words_section
-from creases.tables import (
-    GrownModel,
-    TableModel,
-    describe_step,
-    model_graphs,
-)
+from creases.tables import GrownModel, TableModel, describe_step, model_graphs
 
 # Networks and pieces in a notebook.
 
@@ -42,7 +38,7 @@ MATRIX = 8
 
 def network_html(net: Network) -> str:
     """Return a network's shapes, and its bends in order with the number of their units."""
-    parameters = sum(t.numel() for step in net.steps for t in step.tensors.values() if t.is_floating_point())
+    parameters = count_parameters(net)
     rows = []
     for k, i in enumerate(net.bends):
         step = net.steps[i]
@@ -422,7 +418,7 @@ def to_html(result: Any) -> str:
     Examples
     --------
     >>> import creases
-    >>> from creases.show.notebook._html import to_html
+    >>> from creases.show.notebook._display import to_html
     >>> net = creases.read([([[1.0], [2.0]], [0.0, 1.0]), ([[1.0, -1.0]], [0.5])])
     >>> to_html(net).startswith('<div class="creases-card">')
     True
@@ -434,3 +430,24 @@ def to_html(result: Any) -> str:
         return estimator_html(result)
     kinds = ", ".join(kind.__name__ for kind in _KINDS)
     raise InputError("result", f"be a {kinds} or an estimator of creases", type(result).__name__)
+
+
+# Plots of results by their kind: what ``result.plot()`` and notebooks call.
+
+
+def plot(result: Any, **options: Any) -> Any:
+    """Plot a result by the function of its kind; return its axes, or the figure of a history."""
+    return next(draw for kind, draw in _PLOTS.items() if isinstance(result, kind))(result, **options)
+
+
+def _plot_history(history: History, **options: Any) -> Any:
+    return plot_growth_curves(history, kept_epoch=history.kept, score=history.measure, **options)[0].figure
+
+
+_PLOTS: dict[type, Callable[..., Any]] = {
+    Cell: plot_cell,
+    LinePartition: plot_line,
+    PlanePartition: plot_plane,
+    SpacePartition: plot_space,
+    History: _plot_history,
+}

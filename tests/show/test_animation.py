@@ -13,7 +13,7 @@ import creases
 from creases.errors import FileError, InputError
 from creases.growth import History
 from creases.show import animate_growth, theme
-from creases.show._animation._animation import Scene, Stage, _shots
+from creases.show._animation import Scene, Stage, _shots
 from show.pictures import FOLDS, LABELS, POINTS, RECORD, history
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from creases.show.report._pair_pictures import CELLS, pair_picture
+from creases.show.report._charts import CELLS, pair_picture
 from creases.tables import model_graphs
 from creases.tables._stages.model import Plane
 from creases.tables._stages.pairs import PairHinges, Variable

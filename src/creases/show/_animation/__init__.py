@@ -1,1 +1,0 @@
-"""Training and growth as GIF and MP4."""
