@@ -86,7 +86,7 @@ def choose_doubtful(split: TableSplit, narrow: TableEncoding, wide: TableEncodin
         places, inputs = find_inputs(used)
         name = family_with_exposure(config.family) if split.has_exposure else config.family
         plain = replace(rows, X=rows.X[:, places])
-        family = Classes(n_classes) if n_classes else choose_family(name, plain, sample, shares, inputs)
+        family = Classes(n_classes) if n_classes else choose_family(name, plain, sample, shares, inputs)[0]
         data = Rows.from_unique(rows, sample, Targets.from_values(family, rows.y[sample], rows.weight[sample]))
         folds = [data.split(share) for share in shares]
         tested = [out for _, out in folds]

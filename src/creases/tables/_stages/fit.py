@@ -19,7 +19,7 @@ from creases.tables._stages.basis import CurveBasis, PiecewiseLinear
 from creases.tables._stages.families import NORMAL, Classes, Family, Power, Targets, parse_family
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.model import Curve, CurveModel, Plane, Units
-from creases.tables._stages.pairs import PlaneBasis
+from creases.tables._stages.pairs import Candidate, PlaneBasis
 from creases.tables._stages.penalized import (
     STEPS,
     Fit,
@@ -236,7 +236,7 @@ def fit_stages(
     is_small = stream is None and rows.count[sample].sum() < SMALL
     held = fold_weights(rows, sample, FOLDS, seed, stratify=n_classes > 0)[: FOLDS if is_small else 1]
     shares = [out / rows.weight[sample] for out in held]
-    known = Classes(n_classes) if n_classes else choose_family(family, rows, sample, shares, inputs)
+    known, columns = (Classes(n_classes), None) if n_classes else choose_family(family, rows, sample, shares, inputs)
     if stream is not None and known is not NORMAL and not n_classes:
         stream = stream.with_targets(Targets.from_values(known, rows.y[sample], rows.weight[sample]))
     targets = Targets.from_values(known, rows.y[among], rows.weight[among]) if stream is None else stream.targets
@@ -245,7 +245,8 @@ def fit_stages(
     data = data if stream is None else replace(data, numbers=None)
     folds = [data.split(share) for share in shares]
     tested = [out for _, out in folds]
-    judged = fit_candidates(data, folds, inputs, ensemble)
+    is_whole = sample is among and stream is None  # so were the rows that chose the family
+    judged = fit_candidates(data, folds, inputs, ensemble, columns if is_whole else None)
     kept = choose(judged, tested)
     if is_small:
         fits = kept.fits
@@ -282,26 +283,30 @@ def fit_stages(
 NEARLY_CONSTANT, LEAST_ROWS = 0.1, 50
 
 
-def choose_family(name: str, rows: UniqueRows, sample: Ints, shares: list[Floats], inputs: Inputs) -> Family:
+def choose_family(
+    name: str, rows: UniqueRows, sample: Ints, shares: list[Floats], inputs: Inputs
+) -> tuple[Family, list[Candidate] | None]:
     """Return the family of a name; of "auto" the one that held-out rows favor, normal or with a logarithmic link.
+
+    With it come the sums of curves by which it was judged, if it was.
 
     Each is judged by curves of single columns, fitted to the same folds. It takes the place of the one before where its
     held-out likelihood is better, that of a normal distribution with the family's mean and variance (Dawid, Sebastiani
     1999), and its squared error is not worse by a standard error.
     """
     if name != "auto":
-        return parse_family(name)
+        return parse_family(name), None
     y = rows.y[sample]
     mean = float(np.average(y[:, 0], weights=rows.weight[sample])) if y.shape[1] == 1 else 0.0
     if y.min() < 0 or mean <= 0 or len(sample) < LEAST_ROWS or y.std() < NEARLY_CONSTANT * mean:
-        return NORMAL
+        return NORMAL, None
     second = "tweedie" if (y == 0).any() else "gamma"
     kept = _HeldPredictions.from_family(NORMAL, rows, sample, shares, inputs)
     for other in ("poisson", second):
         candidate = _HeldPredictions.from_family(parse_family(other), rows, sample, shares, inputs)
         if candidate.is_better(kept):
             kept = candidate
-    return kept.family
+    return kept.family, kept.columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,6 +314,7 @@ class _HeldPredictions:
     """What curves of a family predict for held-out rows."""
 
     family: Family
+    columns: list[Candidate]  #: sums of what each column adds by itself
     y: Floats  #: (n,)
     mean: Floats  #: (n,)
     weight: Floats  #: (n,)
@@ -322,11 +328,12 @@ class _HeldPredictions:
         data = Rows.from_unique(rows, sample, targets)
         folds = [data.split(share) for share in shares]
         tested = [out for _, out in folds]
-        best = choose(fit_columns(data, folds, inputs), tested)
+        columns = fit_columns(data, folds, inputs)
+        best = choose(columns, tested)
         y = np.concatenate([rows.y[sample][share > 1e-9, 0] for share in shares])
         mean = np.concatenate([targets.predict(fit(out.X))[:, 0] for fit, out in zip(best.fits, tested, strict=True)])
         weight, copies = (np.concatenate([getattr(out, name) for out in tested]) for name in ("weight", "copies"))
-        return cls(family, y, mean, weight, copies)
+        return cls(family, columns, y, mean, weight, copies)
 
     @property
     def loss(self) -> float:

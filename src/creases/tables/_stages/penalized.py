@@ -78,8 +78,12 @@ FALL, RISE = 10.0, 100.0
 #: Steps at most; effective numbers of parameters and scores that change by less than these end the fit.
 STEPS, FREEDOM_CHANGE, SCORE_CHANGE = 12, 0.05, 0.02
 
+#: Share by which curvatures must change for the sums of products under them to be taken again: a step goes by the exact
+#: gradient in any case, and comes to the same end.
+CURVATURE_CHANGE = 0.02
+
 #: Penalties are chosen on at most so many rows: more do not change them. Then all rows get so many steps, if classes.
-PENALTY_ROWS, LAST_STEPS = 20_000, 4
+PENALTY_ROWS, LAST_STEPS = 20_000, 2
 
 #: How strongly lines are held near those of a fit that they imitate, as a fraction of the rows' weight.
 NEAR = 1e-4
@@ -88,7 +92,7 @@ NEAR = 1e-4
 MANY_LEVELS = 50
 
 #: Numbers of a matrix of functions that are kept between steps; above, rows are taken in blocks of fewer numbers.
-KEEP, BLOCK = 20_000_000, 4_000_000
+KEEP, BLOCK = 40_000_000, 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -385,10 +389,15 @@ def _take_steps(fit: Fit, rows: Rows, limits: Floats, n_steps: int) -> Fit:
     functions = _Functions(fit.basis, rows.X)
     scores = functions.apply(fit.weights, fit.offset)
     grams: list[_Gram] = []
+    curvatures = np.zeros_like(scores)
     for _ in range(n_steps):
         residuals = rows.pulls(scores) * rows.weight[:, None]
         if not rows.family.is_quadratic or not grams:
-            grams = functions.grams(rows.curvatures(scores))
+            before, curvatures = curvatures, rows.curvatures(scores)
+            if not grams or np.abs(curvatures - before).sum() > CURVATURE_CHANGE * before.sum():
+                grams = functions.grams(curvatures)
+            else:
+                curvatures = before
         target = _newton_target(fit, grams, functions.gradient(residuals), residuals.sum(axis=0), limits)
         target = replace(target, effective=target.effective * rows.freedom)
         change = functions.apply(target.weights - fit.weights, target.offset - fit.offset)

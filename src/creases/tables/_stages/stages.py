@@ -48,6 +48,9 @@ LINEAR_STEPS = 40
 #: Numbers of planes to try; the last on tables that are not small, where the one before pays.
 PLANES = (3, 10, 30)
 
+#: Functions of curves and planes together that are tried: the time for them grows with their square.
+MOST_FUNCTIONS = 2_000
+
 #: Stages of units: those that grow one fold at a time, and those that are trained together.
 UNIT_STAGES = ("folds", "units")
 
@@ -66,14 +69,17 @@ LEAST_UNEXPLAINED_GAIN = 1e-3
 Folds = Sequence[tuple[Rows, Rows]]
 
 
-def fit_candidates(rows: Rows, folds: Folds, inputs: Inputs, ensemble: int = 1) -> list[Candidate]:
+def fit_candidates(
+    rows: Rows, folds: Folds, inputs: Inputs, ensemble: int = 1, columns: list[Candidate] | None = None
+) -> list[Candidate]:
     """Fit every stage to the first part of each fold, and judge it by the second.
 
     Units are trained ``ensemble`` times, and those of all trainings go into one network. They grow one by one, which
     takes longer, only where those trained on the first fold show that curves and planes leave something for units.
+    ``columns`` is what :func:`fit_columns` returns for these rows, if it is known.
     """
     tested = [out for _, out in folds]
-    result = fit_columns(rows, folds, inputs)
+    result = fit_columns(rows, folds, inputs) if columns is None else columns
     curves = choose(result[1:] or result, tested)
     result += _plane_candidates(rows, folds, inputs, curves)
     if inputs.may_mix.sum() < 2:
@@ -185,6 +191,8 @@ def _plane_candidates(rows: Rows, folds: Folds, inputs: Inputs, curves: Candidat
         if k == 2 and choose(result, tested) is not result[-1]:
             break
         bases = [library.basis(each[:n]) for each in pairs]
+        if max(len(basis.penalty) for basis in bases) > MOST_FUNCTIONS:
+            break
         result.append(_on_folds(f"{n} planes", folds, bases.__getitem__, fit, result[-1].fits))
         gain, error = compare(curves, result[-1], tested)
         if gain < -error:
@@ -192,7 +200,8 @@ def _plane_candidates(rows: Rows, folds: Folds, inputs: Inputs, curves: Candidat
     best = choose(result, tested)
     if best is not curves:
         finer = [library.refine(fit) for fit in best.fits]
-        if any(basis is not fit.basis for basis, fit in zip(finer, best.fits, strict=True)):
+        is_finer = any(basis is not fit.basis for basis, fit in zip(finer, best.fits, strict=True))
+        if is_finer and max(len(basis.penalty) for basis in finer) <= MOST_FUNCTIONS:
             result.append(_on_folds("finer planes", folds, finer.__getitem__, fit, curves.fits))
     return result[1:]
 
