@@ -68,7 +68,7 @@ def predict(model: str, family: str, problem: Any, rows: Any, out: Any) -> Any:
         from creases.tables._stages.fit import fit_curves
 
         chosen = "auto" if model.endswith("auto") else family
-        return fit_curves(problem, rows=rows, family=chosen).predict(problem.X[out])[:, 0]
+        return fit_curves(problem, rows=rows, family=chosen).outputs(problem.X[out])[:, 0]
     if model == "boosting":
         other: Any = HistGradientBoostingRegressor(loss=family, random_state=0)
     else:

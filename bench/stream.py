@@ -100,7 +100,11 @@ def fit(data: str, run: str, jobs: str, memory: str) -> dict[str, Any]:
     model = creases.fit_table(data, "price", n_jobs=int(jobs), max_memory=float(memory))
     kept = next(step for step in model.function.steps if step.is_kept)
     model.save(run)
-    return {"stage": kept.stage, "bends": model.function.n_bends, "n_rows": sum(model._n_rows.values())}
+    return {
+        "stage": kept.stage,
+        "bends": model.function.n_bends,
+        "n_rows": sum(creases.tables.count_rows(model).values()),
+    }
 
 
 def boost(data: str, test: str) -> dict[str, Any]:

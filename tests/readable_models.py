@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from creases.tables import TableModel, parse_table
-from creases.tables._model.row_model import RowSchema
+from creases.tables._model.schema import RowSchema
 from creases.tables._stages.model import Curve, CurveModel, Plane, Units
 from creases.tables._stages.pairs import PairHinges, Variable
 

@@ -30,20 +30,19 @@ TOO_MUCH = {
 #: Public functions that no call is made of: why.
 NO_CALLS = {
     "takes results of other functions": """
-        animate_growth apply certify_model describe_model explain explain_row
+        animate_growth apply certify_model explain explain_row
         find_changes gradient_descent measure
         model_graphs plot_curves squared_errors stack_networks unstack_network
         plot_disagreement plot_gradients plot_growth
         plot_pieces plot_tracks
         report save_figure""",
     "reads or writes files, or reads packages, and has tests of its own": """
-        cifar10 fit_table load load_checkpoint load_run lock_folder mnist plane_tiles
+        cifar10 fit_table load load_checkpoint load_fit load_run lock_folder mnist plane_tiles
         prepare_folder read_columns resolve_data sweep""",
     "is a part of a run, on a table or in a loop, and has tests of its own": """
-        baseline_warnings baselines block_losses check_explanations
-        compare_losses compare_models compare_with_linear data_box describe_stage describe_step
-        drive grow_table grow_units load_settings make_curve_config make_growth_config metrics_summary
-        model_to_dict name_result open_run shift_decision""",
+        baseline_warnings baselines block_losses check_explanations compare_losses compare_models
+        count_rows data_box describe_stages describe_step drive fit_settings grow_table grow_units
+        has_scores load_settings metrics_summary model_baselines name_result open_run scored_model""",
     "takes a function, or no arguments, or is a part of others": """
         active_theme amount_colormap apply_theme class_color compile_kernels evaluation_mode
         get_axes make_problem mark_points names new_figure new_grid

@@ -11,7 +11,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src"
 ROOMS = (
     "_engines", "_program", "boolean", "certify", "cli", "compare", "explain", "growth", "lab", "network", "problems",
-    "prune", "regions", "show", "splines",
+    "prune", "regions", "show", "splines", "tables",
 )  # fmt: skip
 
 

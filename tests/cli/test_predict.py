@@ -16,7 +16,7 @@ import creases
 from creases.certify import margins
 from creases.cli import app
 from creases.errors import FileError
-from creases.tables import read_table, shift_decision
+from creases.tables import read_table
 
 
 def invoke(*words):
@@ -97,7 +97,7 @@ def test_rows_outside_the_training_data_are_flagged_with_their_inputs(folder):
 def test_the_distance_to_the_boundary_is_that_of_a_tie(folder):
     model = creases.load(folder / "run")
     X = model.encode(homes(2, 3)).X
-    frame = model._encoded_frame(X, budget=5.0)
+    frame = model.frame(homes(2, 3), budget=5.0)
     assert (frame["boundary distance at least"] <= frame["boundary distance"]).all()
     piece = model.network.piece(X[0])
     if len(model.regions) == 1:  # a linear network: the distance of a point from a plane
@@ -127,7 +127,7 @@ def test_the_threshold_decides_and_moves_the_boundary(folder):
     cut = float(np.sort(dear)[8:10].mean())
     moved = replace(model, schema=replace(model.schema, threshold=cut))
     assert ((moved.predict(homes(12, 1)) == "dear") == (dear > cut)).all()
-    outputs = shift_decision(moved.network, cut)(model.encode(homes(12, 1)).X)
+    outputs = moved.schema.decision_network(moved.network)(model.encode(homes(12, 1)).X)
     np.testing.assert_array_equal(outputs.argmax(axis=1) == 1, dear > cut)
 
 

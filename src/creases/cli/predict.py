@@ -17,7 +17,7 @@ from creases.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from creases.tables import RowModel
+    from creases.tables import GrownModel, TableModel
 
 #: Classes whose predictions are counted in the summary.
 COUNTED = 10
@@ -103,7 +103,7 @@ def predict_rows(
       creases predict out/prices "new-*.parquet" --out predictions.parquet
     """
     from creases._files import write_atomically
-    from creases.tables import load
+    from creases.tables import PredictionSummary, load
 
     if out is not None:
         check_outputs([out], (".csv", ".parquet"))
@@ -122,9 +122,7 @@ def predict_rows(
         begin("reading the rows")
         encoded = model.encode(data, header=header)
         begin("predicting")
-        frame = model._encoded_frame(
-            encoded.X, budget=distance, coverage=coverage, by=by, **(where if is_parallel else {})
-        )
+        frame = model.frame(encoded, budget=distance, coverage=coverage, by=by, **(where if is_parallel else {}))
     if out is not None:
         with write_atomically(out) as temporary:
             numbered = frame.rename_axis("row").reset_index()
@@ -132,7 +130,8 @@ def predict_rows(
             write(temporary, index=False)
     for line in encoded.notes:
         note(line)
-    summary = model._summarize(frame) | {"file": out and str(out), "notes": list(encoded.notes)}
+    summary = PredictionSummary.from_frame(frame, model.classes is not None).to_dict(out)
+    summary |= {"notes": list(encoded.notes)}
     if as_json:
         rows = {} if out is not None else {"predictions": frame.to_dict("records")}
         print_json(summary | rows)
@@ -167,7 +166,7 @@ def _predict_files(run: Path, data: str, out: Path | None, as_json: bool, **opti
         _print(model, summary, out, run)
 
 
-def _print(model: RowModel, summary: dict[str, Any], out: Path | None, run: Path) -> None:
+def _print(model: TableModel | GrownModel, summary: dict[str, Any], out: Path | None, run: Path) -> None:
     listing = list(summary["predicted"].items())[:COUNTED]
     form = "{0} {1:,}" if model.classes is not None else "{0} {1:.6g}"
     rows: list[tuple[str, ...]] = [

@@ -3,10 +3,9 @@
 ``read_table`` and ``parse_table`` make a problem of a file, a data frame or a text, with the kind of every column
 detected; its ``encoding`` (a ``TableEncoding``) encodes new rows. ``fit_table``, ``TableClassifier`` and
 ``TableRegressor`` fit a ``TableModel`` by stages (curves, planes, units). ``grow_table``, ``GrowingClassifier`` and
-``GrowingRegressor`` grow a network, a ``GrownModel``: an ``Experiment`` on a ``TableSplit``. Both are a ``RowModel``,
-which predicts and explains rows; ``load`` reads one back.
-``describe_model``, ``explain_row``, ``find_changes`` and ``certify_model`` put a model of curves, its
-predictions, what would change them and what is certain about it into words.
+``GrowingRegressor`` grow a network, a ``GrownModel``: an ``Experiment`` on a ``TableSplit``. Both predict and explain
+rows, and say in words what they do; ``load`` reads one back. ``explain_row`` and ``find_changes`` take encoded rows;
+``certify_model`` says what is certain about a model of curves.
 ``effects``, ``importance`` and ``interactions`` say what a network does with the columns.
 """
 
@@ -21,18 +20,22 @@ if TYPE_CHECKING:
     from creases.tables._explain.effects import CategoryEffect, NumberEffect, effects
     from creases.tables._explain.importance import Importance, importance, interactions
     from creases.tables._explain.table import Columns
-    from creases.tables._fit.describe import describe_stage, describe_step
     from creases.tables._fit.experiment import Experiment
-    from creases.tables._fit.fit_table import fit_table, make_curve_config
-    from creases.tables._fit.grow_table import grow_table, make_growth_config
+    from creases.tables._fit.fit_table import fit_settings, fit_table
+    from creases.tables._fit.grow_table import grow_table
     from creases.tables._fit.snapshots import Snapshot, Snapshots
-    from creases.tables._fit.threshold import shift_decision
-    from creases.tables._folder.folder import RunFile, lock_folder, model_to_dict, prepare_folder
-    from creases.tables._folder.model_loading import load
-    from creases.tables._folder.saved_run import SavedRun, load_run
+    from creases.tables._folder.folder import RunFile, lock_folder, prepare_folder
+    from creases.tables._folder.model_loading import load, load_fit
+    from creases.tables._folder.saved_run import load_run
     from creases.tables._folder.settings import FitSettings, RunSettings, load_settings, name_result, resolve_data
-    from creases.tables._model.grown_model import GrownModel
-    from creases.tables._model.row_model import RowModel
+    from creases.tables._model.frame import PredictionSummary
+    from creases.tables._model.grown_model import GrownModel, SavedRun
+    from creases.tables._model.row_model import (
+        count_rows,
+        has_scores,
+        model_baselines,
+        scored_model,
+    )
     from creases.tables._model.table_model import TableModel
     from creases.tables._reading.files import read_columns
     from creases.tables._reading.table import parse_table, read_table
@@ -42,7 +45,6 @@ if TYPE_CHECKING:
         baseline_warnings,
         baselines,
         compare_models,
-        compare_with_linear,
         metrics_summary,
     )
     from creases.tables._scores.metrics import (
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
     from creases.tables._words.changes import RowChanges, find_changes
     from creases.tables._words.facts import certify_model
     from creases.tables._words.graphs import LevelGraph, NumberGraph, PairGraph, model_graphs
-    from creases.tables._words.model_text import describe_model
+    from creases.tables._words.model_text import describe_stages, describe_step
     from creases.tables._words.row_text import RowExplanation, explain_row
 
 __all__ = [
@@ -73,9 +75,9 @@ __all__ = [
     "NumberEffect",
     "NumberGraph",
     "PairGraph",
+    "PredictionSummary",
     "RowChanges",
     "RowExplanation",
-    "RowModel",
     "RunFile",
     "RunSettings",
     "SavedRun",
@@ -90,34 +92,34 @@ __all__ = [
     "baselines",
     "certify_model",
     "compare_models",
-    "compare_with_linear",
+    "count_rows",
     "data_box",
-    "describe_model",
-    "describe_stage",
+    "describe_stages",
     "describe_step",
     "effects",
     "explain_row",
     "find_changes",
+    "fit_settings",
     "fit_table",
     "grow_table",
+    "has_scores",
     "importance",
     "interactions",
     "load",
+    "load_fit",
     "load_run",
     "load_settings",
     "lock_folder",
-    "make_curve_config",
-    "make_growth_config",
     "metrics_summary",
+    "model_baselines",
     "model_graphs",
-    "model_to_dict",
     "name_result",
     "parse_table",
     "prepare_folder",
     "read_columns",
     "read_table",
     "resolve_data",
-    "shift_decision",
+    "scored_model",
 ]
 
 # Where each name lives. Each is imported on first use: a model is read and applied with numpy alone, while torch,
@@ -144,34 +146,22 @@ _HOMES = {
     ),
     "_explain.table": ("Columns",),
     "_fit.experiment": ("Experiment",),
-    "_fit.describe": (
-        "describe_stage",
-        "describe_step",
-    ),
     "_fit.fit_table": (
+        "fit_settings",
         "fit_table",
-        "make_curve_config",
     ),
-    "_fit.grow_table": (
-        "grow_table",
-        "make_growth_config",
-    ),
+    "_fit.grow_table": ("grow_table",),
     "_fit.snapshots": (
         "Snapshot",
         "Snapshots",
     ),
-    "_fit.threshold": ("shift_decision",),
     "_folder.folder": (
         "RunFile",
         "lock_folder",
         "prepare_folder",
-        "model_to_dict",
     ),
-    "_folder.model_loading": ("load",),
-    "_folder.saved_run": (
-        "SavedRun",
-        "load_run",
-    ),
+    "_folder.model_loading": ("load", "load_fit"),
+    "_folder.saved_run": ("load_run",),
     "_folder.settings": (
         "FitSettings",
         "RunSettings",
@@ -179,8 +169,9 @@ _HOMES = {
         "name_result",
         "resolve_data",
     ),
-    "_model.grown_model": ("GrownModel",),
-    "_model.row_model": ("RowModel",),
+    "_model.frame": ("PredictionSummary",),
+    "_model.grown_model": ("GrownModel", "SavedRun"),
+    "_model.row_model": ("count_rows", "has_scores", "model_baselines", "scored_model"),
     "_model.table_model": ("TableModel",),
     "_reading.files": ("read_columns",),
     "_reading.table": (
@@ -193,7 +184,6 @@ _HOMES = {
         "baseline_warnings",
         "baselines",
         "compare_models",
-        "compare_with_linear",
         "metrics_summary",
     ),
     "_scores.metrics": ("ClassificationMetrics",),
@@ -214,7 +204,10 @@ _HOMES = {
         "model_graphs",
         "PairGraph",
     ),
-    "_words.model_text": ("describe_model",),
+    "_words.model_text": (
+        "describe_stages",
+        "describe_step",
+    ),
     "_words.row_text": (
         "RowExplanation",
         "explain_row",

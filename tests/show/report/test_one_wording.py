@@ -15,7 +15,7 @@ import report_pages
 from creases.cli import app
 from creases.show.studio._limits import Limits
 from creases.show.studio._table_view import TableView
-from creases.tables import describe_model
+from creases.tables._words.model_text import describe_model
 
 
 def make_rents(n: int = 240) -> pd.DataFrame:

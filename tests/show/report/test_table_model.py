@@ -10,7 +10,7 @@ from creases.show.report import _table_model as report
 from creases.show.report import write_growth_report
 from creases.show.report._charts import column_charts, line_chart
 from creases.show.report._table_model import proved_section
-from creases.tables import FitSettings, LevelGraph, NumberGraph, fit_table, model_graphs, parse_table
+from creases.tables import FitSettings, LevelGraph, NumberGraph, fit_table, model_baselines, model_graphs, parse_table
 from creases.tables._split.split import CurveConfig
 from readable_models import random_model
 
@@ -42,7 +42,10 @@ def test_the_report_leads_with_whether_the_model_is_good(sections):
 
 def test_scores_stand_beside_a_linear_model_and_a_constant(sections, model):
     scores = sections["parts"][0]
-    assert [bar["name"] for bar in scores["bars"]] == ["this model", *(each.name for each in model._baselines[1:])]
+    assert [bar["name"] for bar in scores["bars"]] == [
+        "this model",
+        *(each.name for each in model_baselines(model)[1:]),
+    ]
     assert "Better than Ridge" in scores["text"]
 
 

@@ -12,7 +12,8 @@ import pytest
 
 import creases
 from creases.errors import ColumnWarning
-from creases.tables import TableRegressor, describe_model, parse_table, read_table
+from creases.tables import TableRegressor, count_rows, parse_table, read_table
+from creases.tables._words.model_text import describe_model
 
 
 def make_rows(n=300, *, trend=0.0, seed=0):
@@ -125,7 +126,7 @@ def test_a_streamed_table_uses_the_same_columns(tmp_path, trend):
     pq.write_table(pa.Table.from_pandas(frame), path, row_group_size=10_000)
     memory, said = fit(frame)
     streamed, also_said = fit(str(tmp_path / "*.parquet"), engine="serial")
-    assert streamed._n_rows["train"] + streamed._n_rows["test"] == 60_000
+    assert count_rows(streamed)["train"] + count_rows(streamed)["test"] == 60_000
     assert streamed.schema.features == memory.schema.features == (("t", "x") if trend else ("x",))
     assert streamed.schema.encoding.kinds == memory.schema.encoding.kinds
     assert [text.partition(" (")[0] for text in also_said] == [text.partition(" (")[0] for text in said]

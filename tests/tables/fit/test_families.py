@@ -13,9 +13,10 @@ from creases import TableRegressor
 from creases.cli import app
 from creases.errors import InputError
 from creases.problems import Problem
-from creases.tables import certify_model, describe_model, read_table
+from creases.tables import certify_model, read_table
 from creases.tables._stages.families import LOGNORMAL, NORMAL, Classes, Family, Power, Quantile
 from creases.tables._stages.rows import Rows
+from creases.tables._words.model_text import describe_model
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +70,7 @@ def test_a_straight_fit_is_that_of_a_plain_generalized_linear_model(family, plai
     straight = {"a": "straight", "b": "straight"}
     model = creases.fit_table(make_problem(y, X), family=family, shapes=straight, test_fraction=0.0)
     expected = plain(alpha=0, tol=1e-10, max_iter=1000).fit(X, y).predict(X)
-    assert model._family == family
+    assert model.function.family == family
     np.testing.assert_allclose(model.predict(X), expected, rtol=0.02)
 
 
@@ -82,7 +83,7 @@ def test_the_unit_of_the_target_changes_nothing_else(family):
     models = [
         creases.fit_table(make_problem(scale * y, X), family=family, test_fraction=0.0) for scale in (1.0, 1000.0)
     ]
-    assert models[0]._family == models[1]._family
+    assert models[0].function.family == models[1].function.family
     np.testing.assert_allclose(1000 * models[0].predict(X), models[1].predict(X), rtol=1e-6)
 
 
@@ -91,9 +92,9 @@ def test_held_out_rows_choose_the_family(counted):
     rng = np.random.default_rng(4)
     X = rng.uniform(-1, 1, size=(300, 2))
     added = creases.fit_table(make_problem(10 + X @ [3.0, 2.0] + rng.normal(size=300), X), test_fraction=0.0)
-    assert (counted._family, added._family) == ("poisson", "normal")
+    assert (counted.function.family, added.function.family) == ("poisson", "normal")
     below = creases.fit_table(make_problem(X @ [3.0, 2.0], X), test_fraction=0.0)
-    assert below._family == "normal"  # some targets are negative
+    assert below.function.family == "normal"  # some targets are negative
     assert any("for effects that add set family to normal" in line for line in describe_model(counted))
 
 
@@ -111,7 +112,7 @@ def test_a_double_exposure_halves_the_rate_as_an_offset_does(visits):
         creases.fit_table(visits.assign(years=factor * years), "visits", exposure="years", test_fraction=0.0)
         for factor in (1.0, 2.0)
     ]
-    assert models[0]._family == "poisson"
+    assert models[0].function.family == "poisson"
     scores = [model.function.scores(model.data.problem.X)[:, 0] for model in models]
     np.testing.assert_allclose(scores[0] - scores[1], np.log(2.0), atol=1e-9)
     assert "years" not in models[0].schema.features
@@ -155,7 +156,7 @@ def test_a_link_is_kept_in_folders_and_onnx(counted, visits, tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")
     counted.save(tmp_path / "model")
     loaded = creases.load(tmp_path / "model")
-    assert loaded._family == "poisson"
+    assert loaded.function.family == "poisson"
     assert loaded.predict(visits).tolist() == counted.predict(visits).tolist()
     np.testing.assert_allclose(
         np.exp(np.asarray(counted.network(counted.encode(visits).X))[:, 0]), counted.predict(visits), rtol=1e-9

@@ -13,7 +13,8 @@ import pytest
 
 import creases
 from creases import growth
-from creases.tables import TableModel, describe_model
+from creases.tables import TableModel
+from creases.tables._words.model_text import describe_model
 
 LEFT_OUT = [3, 40]
 

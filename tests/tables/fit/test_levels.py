@@ -6,7 +6,7 @@ import pytest
 
 import creases
 from creases.errors import InputError
-from creases.tables import describe_model
+from creases.tables._words.model_text import describe_model
 
 
 def accuracy(model, table):

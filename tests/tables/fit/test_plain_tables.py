@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import creases
-from creases.tables import describe_model
+from creases.tables import count_rows
+from creases.tables._words.model_text import describe_model
 
 WORDS = np.array(["no", "yes"])
 
@@ -87,7 +88,7 @@ def test_a_model_fitted_again_to_all_rows_keeps_the_scores_of_the_one_before(tmp
     table = pd.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300)}).assign(y=lambda t: t.a + 0.1 * t.b)
     before, after = creases.fit_table(table, "y"), creases.fit_table(table, "y", refit=True)
     pd.testing.assert_frame_equal(after.scores, before.scores)
-    assert after._n_rows == {"train": 300, "test": 0}
+    assert count_rows(after) == {"train": 300, "test": 0}
     assert len(after.data.test) == 0
     assert "the scores are those of the model before, fitted to 240 of them" in describe_model(after)[-1]
     after.save(tmp_path / "model")

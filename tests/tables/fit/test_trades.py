@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import creases
-from creases.tables import describe_model
+from creases.tables._words.model_text import describe_model
 
 
 def make_table(apart, *, classes=False, n=300):

@@ -71,7 +71,7 @@ def test_predictions_follow_the_columns_names(fitted: tuple[pd.DataFrame, TableM
     shuffled = frame[["town", "price", "sold", "garden", "area"]].iloc[::-1]
     assert (model.predict(shuffled) == predicted[::-1]).all()
     if model.classes is None:
-        np.testing.assert_allclose(predicted, model._read_network(scores_of(model, frame))[:, 0])
+        np.testing.assert_allclose(predicted, model.function.to_outputs(scores_of(model, frame))[:, 0])
         with pytest.raises(InputError, match="rows must be of a table with classes"):
             model.predict_proba(frame)
     else:
@@ -162,7 +162,7 @@ def test_a_saved_model_predicts_without_torch_and_scikit_learn(tmp_path: Path) -
 import sys
 from creases.tables import load
 model = load({str(folder)!r})
-model._encoded_frame(model.encode({str(tmp_path / "new.csv")!r}).X)
+model.frame({str(tmp_path / "new.csv")!r})
 print([name for name in ("torch", "sklearn", "scipy") if name in sys.modules])
 """
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

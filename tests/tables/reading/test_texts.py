@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import creases
 from creases.errors import InputError
-from creases.tables import TableEncoding, describe_model, explain_row, find_changes, read_table
+from creases.tables import TableEncoding, explain_row, find_changes, read_table
+from creases.tables._words.model_text import describe_model
 
 
 def read(cells, name="c", **options):

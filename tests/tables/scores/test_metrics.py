@@ -11,7 +11,7 @@ from creases.growth import GrowthConfig
 from creases.problems import Problem
 from creases.tables import Experiment, TableSplit, baseline_warnings, baselines, metrics_summary
 from creases.tables._fit.threshold import choose_threshold
-from creases.tables._model.row_model import decide
+from creases.tables._model.schema import decide
 from creases.tables._scores.metrics import classification_metrics, regression_metrics
 
 

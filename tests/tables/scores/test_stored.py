@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import creases
-from creases.tables import RunFile
+from creases.tables import RunFile, model_baselines
 from creases.tables._scores import stored
 
 
@@ -25,7 +25,7 @@ def test_baselines_are_read_as_they_were_written(model, tmp_path) -> None:
     model.save(tmp_path)
     found = stored.load_baselines(tmp_path / RunFile.BASELINES, model.data)
     assert found is not None
-    for ours, theirs in zip(model._baselines, found, strict=True):
+    for ours, theirs in zip(model_baselines(model), found, strict=True):
         assert (ours.name, ours.test, ours.error) == (theirs.name, theirs.test, theirs.error)
         np.testing.assert_array_equal(ours.predictions, theirs.predictions)
         assert ours.metrics is not None

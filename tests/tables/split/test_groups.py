@@ -7,9 +7,10 @@ import pytest
 import creases
 from creases import TableRegressor
 from creases.errors import InputError
-from creases.tables import describe_model, read_table
+from creases.tables import read_table
 from creases.tables._split.rows import fold_weights
 from creases.tables._split.split import CurveConfig, TableSplit
+from creases.tables._words.model_text import describe_model
 
 
 def visits(n=600, n_customers=60, seed=0):

@@ -7,7 +7,7 @@ import torch
 
 import creases
 from creases.errors import ColumnWarning, InputError
-from creases.tables import describe_model
+from creases.tables._words.model_text import describe_model
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 
 import creases
 from creases.errors import InputError
-from creases.tables import CurveConfig, TableSplit, read_table
+from creases.tables import CurveConfig, TableSplit, count_rows, read_table
 from creases.tables._streaming import passes as spooled
 from creases.tables._streaming.passes import spool
 from creases.tables._streaming.table import open_table
@@ -70,7 +70,7 @@ def test_a_small_stream_is_fitted_and_predicted_as_a_data_frame(folder):
 @pytest.mark.slow
 def test_a_data_frame_of_pandas_is_no_stream():
     frame = make_table(300).to_pandas()
-    assert creases.fit_table(frame, "y")._n_rows == {"train": 240, "test": 60}
+    assert count_rows(creases.fit_table(frame, "y")) == {"train": 240, "test": 60}
     assert isinstance(frame, pd.DataFrame)
 
 

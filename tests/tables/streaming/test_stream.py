@@ -20,7 +20,7 @@ from creases._engines import start_engine
 from creases._engines._local import Serial
 from creases.errors import FileError, InputError
 from creases.show.report._table_model import write_model_report
-from creases.tables import CurveConfig, TableSplit, read_table
+from creases.tables import CurveConfig, TableSplit, count_rows, read_table
 from creases.tables._split.split import row_keys
 from creases.tables._streaming import passes
 from creases.tables._streaming import table as streamed
@@ -47,10 +47,10 @@ def test_the_model_is_that_of_the_table_in_memory(tmp_path, classes):
     pq.write_table(whole, tmp_path / "whole.parquet")
     memory = creases.fit_table(tmp_path / "whole.parquet", "y")
     stream = creases.fit_table(write_parts(whole, tmp_path), "y", engine="serial")
-    assert stream._n_rows == memory._n_rows
-    assert memory._n_rows["train"] > 7_000
+    assert count_rows(stream) == count_rows(memory)
+    assert count_rows(memory)["train"] > 7_000
     assert len(stream.data.train) == 4_200  # stages were chosen on a sample, coefficients fitted to all rows
-    n_train = f"{memory._n_rows['train']:,}"
+    n_train = f"{count_rows(memory)['train']:,}"
     assert f"other models in the scores were fitted to a sample of 4,200 of the {n_train} rows" in " ".join(
         stream._facts["notes"]
     )
@@ -380,7 +380,7 @@ def test_texts_are_read_in_blocks_as_in_memory(tmp_path):
     assert [*stream.schema.encoding.kinds.values()] == [
         "time", "duration", "quantity", "ordinal", "interval", "month", "ordinal", "number",
     ]  # fmt: skip
-    assert stream._n_rows == memory._n_rows
+    assert count_rows(stream) == count_rows(memory)
     assert difference(memory, stream) < 1e-9
 
 

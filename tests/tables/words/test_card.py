@@ -9,7 +9,7 @@ import pytest
 import creases
 from creases.cli import app
 from creases.tables._words.card import WIDTH, points_card
-from creases.tables._words.terms import POINTS, Terms
+from creases.tables._words.terms import POINTS
 from follow_card import PrintedCard
 from readable_models import make_model, random_model, set_threshold
 
@@ -128,7 +128,7 @@ def test_the_card_of_a_small_model():
 @pytest.mark.parametrize("integer", [False, True])
 def test_no_input_is_farther_from_the_model_than_the_card_says(n_classes, parts, integer):
     model, problem = random_model(1, n_classes, **parts)
-    terms = Terms.from_model(model)
+    terms = model._terms()
     card = points_card(model, X=problem.X, integer=integer)
     rng = np.random.default_rng(0)
     X = problem.X[rng.integers(0, len(problem.X), 4000)].copy()
@@ -155,7 +155,7 @@ def test_no_probability_changes_by_more_than_the_card_says(n_classes):
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))
         return powers / powers.sum(axis=1, keepdims=True)
 
-    change = np.abs(chances(card.sums(problem.X)) - chances(Terms.from_model(model).scores(problem.X))).max()
+    change = np.abs(chances(card.sums(problem.X)) - chances(model._terms().scores(problem.X))).max()
     assert 0 < change <= card.chance
 
 

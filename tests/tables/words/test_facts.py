@@ -9,8 +9,8 @@ from creases.certify import monotone, output_range
 from creases.tables._stages.model import Plane
 from creases.tables._stages.pairs import PairHinges, Variable
 from creases.tables._words.facts import _is_shown_by_curve, certify_model
+from creases.tables._words.rows import InputRanges
 from creases.tables._words.stability import measure_stability
-from creases.tables._words.terms import InputRanges, Terms
 from readable_models import make_model, random_model
 
 TEXT = "weight (lb),age,home,y\n" + "".join(
@@ -42,7 +42,7 @@ def test_a_direction_that_does_not_hold_is_refuted():
 
 def test_a_curve_that_only_falls_is_a_proof_that_the_network_confirms():
     model, problem = make_model(TEXT, CURVES, intercept=10)
-    terms = Terms.from_model(model)
+    terms = model._terms()
     weight, age = terms.columns[:2]
     assert _is_shown_by_curve(terms, weight, "falling")
     assert not _is_shown_by_curve(terms, weight, "rising")
@@ -54,7 +54,7 @@ def test_a_curve_that_only_falls_is_a_proof_that_the_network_confirms():
 @pytest.mark.parametrize("kind", [{"units": True}, {"plane": True}])
 def test_a_curve_alone_proves_nothing_where_planes_or_units_act(kind):
     model, _ = random_model(3, 0, **kind)
-    terms = Terms.from_model(model)
+    terms = model._terms()
     inside = {name for plane in terms.model.planes for each in plane.features for name in each}
     for term in terms.columns:
         if terms.model.units is not None or inside & {feature.name for feature in term.features}:
@@ -77,7 +77,7 @@ def test_no_row_is_outside_the_proved_range(n_classes, kind):
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_no_small_change_does_more_than_the_bound(n_classes, kind):
     model, problem = random_model(5, n_classes, **kind)
-    terms = Terms.from_model(model)
+    terms = model._terms()
     ranges = InputRanges.from_rows(terms, problem.X)
     found = measure_stability(terms, problem.X, ranges, reach=0.5)
     rng = np.random.default_rng(0)
@@ -98,7 +98,7 @@ def test_no_small_change_does_more_than_the_bound(n_classes, kind):
 def test_rows_that_can_change_are_shown_to_change():
     text = "a,y\n" + "".join(f"{k},{['no', 'yes'][k > 9]}\n" for k in range(20))
     model, problem = make_model(text, {"a": ([0, 19], [-9.5, 9.5])})
-    terms = Terms.from_model(model)
+    terms = model._terms()
     found = measure_stability(terms, problem.X, InputRanges.from_rows(terms, problem.X))
     assert found.changed.tolist() == [9 <= k <= 10 for k in range(20)]
     assert found.stable.tolist() == [not 9 <= k <= 10 for k in range(20)]
@@ -113,7 +113,7 @@ def test_the_range_of_columns_that_act_together_is_that_of_the_network(seed):
     model, problem = random_model(seed, 0, plane=True)
     facts = facts_of(model, problem)
     assert facts.is_exact
-    groups = [term.inputs for term in Terms.from_model(model).columns if term.column.is_category]
+    groups = [term.inputs for term in model._terms().columns if term.column.is_category]
     A = np.zeros((2 * len(groups), problem.X.shape[1]))
     for k, inputs in enumerate(groups):
         A[2 * k, inputs], A[2 * k + 1, inputs] = 1.0, -1.0

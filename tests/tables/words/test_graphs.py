@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from creases.tables import LevelGraph, NumberGraph, PairGraph, model_graphs
-from creases.tables._words.terms import Terms
 from readable_models import make_model, random_model
 
 
@@ -42,7 +41,7 @@ def test_values_of_a_category_are_what_its_rows_get(n_classes):
     model, problem = random_model(5, n_classes)
     graph = next(graph for graph in model_graphs(model, X=problem.X) if graph.name == "home")
     assert isinstance(graph, LevelGraph)
-    terms = Terms.from_model(model)
+    terms = model._terms()
     place = [term.name for term in terms.columns].index("home")
     parts = terms.contributions(problem.X)[:, place]
     rows = [np.flatnonzero(problem.X[:, j] == 1)[0] for j in terms.columns[place].inputs]
@@ -54,7 +53,7 @@ def test_values_of_a_category_are_what_its_rows_get(n_classes):
 def test_a_pair_is_exact_and_straight_between_its_knots(n_classes):
     model, problem = random_model(7, n_classes, plane=True)
     pair = model_graphs(model, X=problem.X)[-1]
-    parts = Terms.from_model(model).contributions(problem.X)[:, -1]
+    parts = model._terms().contributions(problem.X)[:, -1]
     assert np.allclose(pair(pair.rows[:, 0], pair.rows[:, 1]), parts)
     knots = pair.first.knots
     for level in range(len(pair.second.levels)):

@@ -8,7 +8,8 @@ import pytest
 
 import creases
 from creases.errors import InputError
-from creases.tables import describe_model, describe_stage
+from creases.tables import describe_stages
+from creases.tables._words.model_text import describe_model
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def test_a_stage_that_brings_nothing_says_so():
     table = pd.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300)})
     table["y"] = 300 * table["a"] + rng.normal(size=300)
     fit = creases.fit_table(table, "y")
-    texts = [describe_stage(step, fit._family) for step in fit.function.steps]
+    texts = describe_stages(fit.function)
     assert texts[0].startswith("linear: unexplained variance 0.0")
     assert texts[0].endswith("(kept)")
     assert not any("0.0000 ±" in text for text in texts)
@@ -73,10 +74,11 @@ def test_the_planes_that_a_model_has_are_counted():
     X = rng.normal(size=(900, 4))
     table = pd.DataFrame(X, columns=list("abcd")).assign(y=X[:, 0] * X[:, 1] + rng.normal(0, 0.1, 900))
     fit = creases.fit_table(table, "y")
-    kept = next(step for step in fit.function.steps if step.is_kept)
+    stages = zip(fit.function.steps, describe_stages(fit.function), strict=True)
+    kept, text = next(pair for pair in stages if pair[0].is_kept)
     assert kept.stage != "linear"
     assert kept.planes == len(fit.function.planes) > 0
-    assert f"(kept, {kept.planes} plane" in describe_stage(kept, fit._family)
+    assert f"(kept, {kept.planes} plane" in text
 
 
 def test_a_misspelt_column_of_a_shape_is_answered_by_the_right_name():

@@ -8,11 +8,11 @@ import pytest
 import creases
 from creases.errors import InputError
 from creases.tables import CurveConfig, TableSplit
-from creases.tables._model.grown_model import grown_model
+from creases.tables._model.grown_model import make_grown_model
 from creases.tables._words.changes import cheapest_choice, find_changes
 from creases.tables._words.column_text import column_options
 from creases.tables._words.goals import Goal, parse_goal
-from creases.tables._words.terms import InputRanges, Terms, date_options
+from creases.tables._words.rows import InputRanges, date_options
 from readable_models import make_model, random_model
 
 
@@ -33,7 +33,7 @@ def enumerate_rows(terms, x, columns):
 def test_the_smallest_change_is_that_of_enumeration(n_classes, kind):
     for seed in range(2):
         model, problem = random_model(seed, n_classes, **kind)
-        terms = Terms.from_model(model)
+        terms = model._terms()
         ranges = InputRanges.from_rows(terms, problem.X)
         x = problem.X[1 + seed]
         columns = [column_options(term, x, ranges, fixed=False) for term in terms.columns]
@@ -62,7 +62,7 @@ def random_network(problem, n_classes, seed, *hidden):
     layers = [(rng.normal(size=(b, a)), rng.normal(size=b)) for a, b in pairwise(widths)]
     layers[0] = (layers[0][0] * scale, layers[0][1] - layers[0][0] * scale @ problem.X.mean(axis=0))
     split = TableSplit.from_problem(problem, CurveConfig())
-    return grown_model(creases.read(layers), split, threshold=0.4 if n_classes == 2 else 0.5, **split.table_names)
+    return make_grown_model(creases.read(layers), split, threshold=0.4 if n_classes == 2 else 0.5, **split.table_names)
 
 
 @pytest.mark.slow
@@ -105,7 +105,7 @@ def test_columns_together_gain_no_more_than_each_could(hidden):
 
 def test_answers_are_rows_that_the_table_could_have_and_the_model_predicts_so():
     model, problem = random_model(4, 2)
-    terms = Terms.from_model(model)
+    terms = model._terms()
     InputRanges.from_rows(terms, problem.X)
     for row in range(1, 6):
         x = problem.X[row]
@@ -126,14 +126,14 @@ def test_answers_are_rows_that_the_table_could_have_and_the_model_predicts_so():
 
 def test_fixed_columns_do_not_change():
     model, problem = random_model(4, 2)
-    InputRanges.from_rows(Terms.from_model(model), problem.X)
+    InputRanges.from_rows(model._terms(), problem.X)
     answers = find_changes(model, problem.X[1], X=problem.X, fixed=["age", "sold"], count=3)
     assert all(change.column in ("home", "garden") for answer in answers.answers for change in answer.changes)
 
 
 def test_without_an_answer_that_is_proved():
     model, problem = random_model(4, 2)
-    InputRanges.from_rows(Terms.from_model(model), problem.X)
+    InputRanges.from_rows(model._terms(), problem.X)
     names = ["age", "home", "garden", "sold"]
     x = problem.X[1]
     to = problem.classes[1 - int(np.asarray(model.network(x[None])).argmax())]
@@ -146,7 +146,7 @@ def test_without_an_answer_that_is_proved():
 
 def test_out_of_time_the_bound_holds():
     model, problem = random_model(1, 0, units=True, plane=True)
-    InputRanges.from_rows(Terms.from_model(model), problem.X)
+    InputRanges.from_rows(model._terms(), problem.X)
     answers = find_changes(model, problem.X[1], X=problem.X, to=">= 1e9")
     assert answers.complete
     quick = find_changes(model, problem.X[1], X=problem.X, to=">= 9", budget=1e-9)
@@ -160,7 +160,7 @@ def test_out_of_time_the_bound_holds():
 
 def test_what_is_missing_remains_missing():
     model, problem = random_model(0, 2)
-    terms = Terms.from_model(model)
+    terms = model._terms()
     ranges = InputRanges.from_rows(terms, problem.X)
     x = problem.X[0]  # no age
     options = [column_options(term, x, ranges, fixed=False) for term in terms.columns]
@@ -171,7 +171,7 @@ def test_what_is_missing_remains_missing():
 
 def test_dates_move_by_days_and_their_parts_with_them():
     model, problem = random_model(0, 2)
-    terms = Terms.from_model(model)
+    terms = model._terms()
     ranges = InputRanges.from_rows(terms, problem.X)
     sold = terms.columns[3]
     distance, parts = date_options(sold, problem.X[5], ranges)
@@ -187,7 +187,7 @@ def test_dates_move_by_days_and_their_parts_with_them():
 def test_dates_that_are_all_new_years_remain_so():
     text = "t,y\n" + "".join(f"{year}-01-01,{year % 7}.5\n" for year in range(1990, 2010))
     model, problem = make_model(text, {"t days since 1990-01-01": ([0, 6940], [0, 19])})
-    Terms.from_model(model)
+    model._terms()
     answers = find_changes(model, problem.X[0], X=problem.X, to=">= 7.5")
     assert str(answers.answers[0]) == "t is 1 January 1998 instead of 1 January 1990"
 
@@ -198,7 +198,7 @@ def test_an_answer_as_a_user_sees_it():
     )
     curves = {"weight (lb)": ([1600, 2790], [11.9, 0]), "origin=Japan": ([0, 1], [0, 5.0])}
     model, problem = make_model(text, curves, intercept=20)
-    InputRanges.from_rows(Terms.from_model(model), problem.X)
+    InputRanges.from_rows(model._terms(), problem.X)
     answers = find_changes(model, problem.X[100], X=problem.X, to=">= 24", count=2)
     assert answers.lines()[:3] == [
         "y 24 mpg if weight is 2,390 lb instead of 2,600 lb (a change of size 0.71).",
@@ -216,7 +216,7 @@ def test_an_answer_as_a_user_sees_it():
 )
 def test_goals_of_values(text, low, high):
     model, _ = random_model(0, 0)
-    goal = parse_goal(Terms.from_model(model), text)
+    goal = parse_goal(model._terms(), text)
     assert (goal.low, goal.high) == (low, high)
 
 
@@ -224,12 +224,12 @@ def test_goals_of_values(text, low, high):
 def test_goals_that_are_no_bound_are_refused(text):
     model, _ = random_model(0, 0)
     with pytest.raises(InputError, match="bound such as"):
-        parse_goal(Terms.from_model(model), text)
+        parse_goal(model._terms(), text)
 
 
 def test_unknown_classes_and_columns_are_refused():
     model, problem = random_model(0, 2)
-    InputRanges.from_rows(Terms.from_model(model), problem.X)
+    InputRanges.from_rows(model._terms(), problem.X)
     with pytest.raises(InputError, match="be one of no, yes"):
         find_changes(model, problem.X[0], X=problem.X, to="never")
     with pytest.raises(InputError, match="name columns among age, home, garden, sold"):
@@ -241,7 +241,7 @@ def test_unknown_classes_and_columns_are_refused():
 
 def test_ranges_without_rows_are_those_of_the_model():
     model, problem = random_model(0, 2)
-    terms = Terms.from_model(model)
+    terms = model._terms()
     limits = np.stack([problem.X.min(axis=0), problem.X.max(axis=0)], axis=1)
     ranges = InputRanges.from_limits(terms, limits)
     assert np.array_equal(ranges.low, limits[:, 0])

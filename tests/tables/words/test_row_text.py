@@ -12,7 +12,6 @@ from creases import problems
 from creases.tables._words.column_text import decode_row
 from creases.tables._words.points import probability, share_probability
 from creases.tables._words.row_text import explain_row
-from creases.tables._words.terms import Terms
 from readable_models import make_model, set_threshold
 
 TABLE = "age,home,garden,sold,y\n" + "".join(
@@ -65,7 +64,7 @@ def test_effects_add_up_to_the_prediction_of_the_network(seed, n_classes, row):
 def test_planes_and_units_are_effects_too():
     problem = problems.get("iris")
     model = creases.fit_table(problem)
-    terms = Terms.from_model(model)
+    terms = model._terms()
     parts = terms.contributions(problem.X)
     assert np.abs(terms.intercept + parts.sum(axis=1) - terms.scores(problem.X)).max() < 1e-10
     explanation = explain_row(model, problem.X[0])
@@ -83,7 +82,7 @@ def test_shares_of_two_classes_are_in_proportion_to_points(seed):
 
 def test_shares_of_a_long_way_are_exact():
     model, _ = random_model(TABLE, 0, 3)
-    terms = Terms.from_model(model)
+    terms = model._terms()
     parts = np.random.default_rng(0).normal(size=(5, 3)) * 2000
     parts -= parts.mean(axis=1, keepdims=True)
     ends = probability(terms, np.stack([terms.intercept, terms.intercept + parts.sum(axis=0)]))
@@ -95,7 +94,7 @@ def test_shares_of_a_long_way_are_exact():
 @given(st.integers(0, 59), st.integers(0, 3))
 def test_cells_of_a_row_encode_to_the_row(row, seed):
     model, problem = random_model(TABLE, seed, 2)
-    cells = decode_row(Terms.from_model(model), problem.X[row])
+    cells = decode_row(model._terms(), problem.X[row])
     assert np.array_equal(problem.encoding.transform([cells]).X[0], problem.X[row])
 
 

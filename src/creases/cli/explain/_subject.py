@@ -61,14 +61,14 @@ def load_subject(model_: str, input_: str | None, row: int | None, input_shape: 
 
 
 def _of_run(folder: Path, input_: str | None, row: int | None) -> Subject:
-    from creases.tables import load, load_settings, shift_decision
+    from creases.tables import load, load_settings
 
     table, data = load(folder), load_settings(folder).load_split()
     problem = data.problem
     number = None if row is None else _find_row(data, row)
     x = arguments.read_input(input_ or "") if number is None else problem.X[number]
     return Subject(
-        shift_decision(table.network, table.schema.threshold) if problem.classes else table.network,
+        table.schema.decision_network(table.network),
         x,
         Columns.from_data(problem.X, problem.features),
         problem.classes,

@@ -127,7 +127,7 @@ def fit_file(
       creases fit "part-*.parquet" --target price --out out/prices
     """
     from creases.cli.fit import _result
-    from creases.tables import FitSettings, RunFile, load_settings, make_curve_config, prepare_folder, resolve_data
+    from creases.tables import CurveConfig, FitSettings, RunFile, load_settings, prepare_folder, resolve_data
 
     if folder is None:
         raise RequestError("a folder is required: creases fit table.csv --target COLUMN --out DIR")
@@ -141,7 +141,7 @@ def fit_file(
         groups=groups,
         time=time,
         max_memory=1e9 * max_memory if "max_memory" in given_options(ctx) else None,
-        config=make_curve_config(options | ({"shapes": shapes} if shapes else {})),
+        config=CurveConfig(**options, shapes=shapes) if shapes else CurveConfig(**options),
     )
     if not force and (folder / RunFile.SETTINGS).exists():
         if load_settings(folder) != settings:

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.markup import escape
 
-from creases._files import write_atomically, write_json
+from creases._files import parse_json, read_text, write_atomically, write_json
 from creases.cli._sections import print_readings, section_parts, write_text
 from creases.cli.console import command, out, print_next
 from creases.errors import ColumnWarning
@@ -25,10 +25,13 @@ from creases.tables import (
     TableSplit,
     baseline_warnings,
     compare_models,
+    count_rows,
+    fit_settings,
     lock_folder,
     metrics_summary,
-    model_to_dict,
+    model_baselines,
     prepare_folder,
+    scored_model,
 )
 
 
@@ -43,8 +46,9 @@ class Fit:
 
 def scored_rows(model: TableModel) -> TableSplit:
     """Return the rows that the scores of a model are on."""
-    assert model._scored.data is not None
-    return model._scored.data
+    data = scored_model(model).data
+    assert data is not None
+    return data
 
 
 def fit_into(
@@ -53,10 +57,10 @@ def fit_into(
     """Fit a table and write all files; return the model and the files by name."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ColumnWarning)  # said below, and in the text
-        model = settings.fit()  # refuses what cannot be fitted before anything is written
+        model = fit_settings(settings)  # refuses what cannot be fitted before anything is written
     if show_columns and model.schema.encoding is not None:
         print_readings(model.schema.encoding)
-    fit = Fit(settings, model, compare_models(model._baselines, scored_rows(model)))
+    fit = Fit(settings, model, compare_models(model_baselines(model), scored_rows(model)))
     with lock_folder(home):
         prepare_folder(home, force=force)
         settings.save(home)
@@ -70,7 +74,7 @@ def _write(fit: Fit, folder: Path) -> dict[str, Path]:
     files = {"model": folder / RunFile.DESCRIPTION}
     if model.schema.encoding is not None:
         files["table encoding"] = folder / RunFile.ENCODING
-    metrics = metrics_summary(model._baselines, scored_rows(model), model.schema.threshold)
+    metrics = metrics_summary(model_baselines(model), scored_rows(model), model.schema.threshold)
     files["metrics"] = write_json(metrics, folder / RunFile.METRICS)
     if find_spec("onnx") is not None:
         files["ONNX"] = model.export(folder / RunFile.ONNX).path
@@ -87,8 +91,8 @@ def summarize(fit: Fit, files: dict[str, Path]) -> dict[str, Any]:
     compared = [asdict(each) | {"verdict": each.verdict} for each in fit.comparisons]
     steps = [asdict(step) for step in model.function.steps]
     return {
-        **model_to_dict(model),
-        "rows": model._n_rows,
+        **parse_json(read_text(files["model"])),
+        "rows": count_rows(model),
         "steps": steps,
         "bends": model.function.n_bends,
         "comparisons": compared,
@@ -130,5 +134,5 @@ def _advice(fit: Fit) -> list[str]:
     lines = []
     if fit.settings.config.ensemble == 1 and any(each.verdict == "worse" for each in fit.comparisons):
         lines.append("To try: --ensemble 8")
-    advice = [each for each in baseline_warnings(fit.model._baselines, scored_rows(fit.model)) if each.settings]
+    advice = [each for each in baseline_warnings(model_baselines(fit.model), scored_rows(fit.model)) if each.settings]
     return lines + [each.render(lambda param, value: f"--{param.replace('_', '-')} {value}") for each in advice]

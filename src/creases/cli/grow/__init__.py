@@ -150,7 +150,8 @@ def grow_network(
       creases grow houses.csv --target price --budget '60 s' --out out/houses
     """
     from creases.cli.grow import _network
-    from creases.tables import RunFile, RunSettings, make_growth_config, resolve_data
+    from creases.growth import GrowthConfig
+    from creases.tables import RunFile, RunSettings, resolve_data
 
     given = given_options(ctx)
     options = {name: read(ctx.params[name]) for name, read in _GROWTH.items() if name in given}
@@ -160,7 +161,7 @@ def grow_network(
     else:
         if data is None or folder is None:
             raise RequestError("data and a folder are required: creases grow table.csv --target COLUMN --out DIR")
-        config = make_growth_config(options | read_decisions(ctx.params))
+        config = GrowthConfig(**options, **read_decisions(ctx.params))
         settings, home = RunSettings(data=resolve_data(data), **read_source(ctx.params), config=config), folder
     fresh = resume is None
     if fresh and not force and (home / RunFile.SETTINGS).exists():

@@ -28,7 +28,7 @@ from creases.show.notebook._card import draw, draw_figure
 from creases.show.report._quality import scores_section
 from creases.show.report._subject import count_parameters
 from creases.show.report._table_model import table_document, words_section
-from creases.tables import GrownModel, TableModel, describe_step, model_graphs
+from creases.tables import GrownModel, TableModel, describe_step, model_baselines, model_graphs
 
 # Networks and pieces in a notebook.
 
@@ -340,7 +340,7 @@ def grown_html(model: GrownModel) -> str:
     about = [("predicts", (model.schema.target or "y") + classes), ("bends", str(model.network.n_units))]
     parts = [card.facts(about)]
     if model.data is not None and model.data.source is not None:
-        parts.append(card.section(scores_section(model.data, model._baselines)))
+        parts.append(card.section(scores_section(model.data, model_baselines(model))))
     parts.append(card.section(words_section(model)))
     return card.card("Grown network of a table", *parts, *([history_parts(model.history)] if model.history else []))
 

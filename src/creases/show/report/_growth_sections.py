@@ -276,13 +276,13 @@ def change_sections(model: GrownModel) -> list[Section]:
     if data is None or model.classes is None or net.n_in > MAX_INPUTS or net.n_units > MAX_UNITS:
         return []
     problem = data.problem
-    outputs = np.sort(model._outputs(problem.X), axis=1)
+    outputs = np.sort(net(problem.X), axis=1)
     parts = {"test": data.test, "validation": data.validation, "training": data.train}
     part = next(name for name, rows in parts.items() if len(rows))
     closest = parts[part][np.argsort((outputs[:, -1] - outputs[:, -2])[parts[part]], kind="stable")[:CLOSEST]]
     answers = [find_changes(model, problem.X[row], budget=SECONDS) for row in closest]
     numbers = table_rows(data)
-    predicted = model._classes_of(problem.X[closest])
+    predicted = model.schema.class_numbers(net(problem.X[closest]))
     table = [
         [str(numbers[row]), model.classes[problem.y[row]], model.classes[predicted[k]], *_cells(answers[k])]
         for k, row in sorted(enumerate(closest.tolist()), key=lambda pair: _size(answers[pair[0]]))

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from creases._text import format_number, short_names
+from creases._text import format_number, plural, short_names
 from creases._typing import Bools, Floats, Ints
 from creases.show._viewer._run import score_name
 from creases.show.report._page import Section, format_percent, pluralize, round_values
-from creases.tables import ClassificationMetrics, compare_models, compare_with_linear
+from creases.tables import ClassificationMetrics, compare_models
 
 if TYPE_CHECKING:
     from creases.tables import Baseline, SavedRun, TableSplit
@@ -79,7 +79,7 @@ def scores_section(data: TableSplit, models: Sequence[Baseline], *, n_fitted: in
     sentences = list(map(str, comparisons))
     if any(each.verdict == "worse" for each in comparisons):
         sentences.append(f"To try: more rows, or {_other_way(models[0])}.")
-    sentences += filter(None, [compare_with_linear(models, data) if is_tested else ""])
+    sentences += filter(None, [_compare_with_linear(models, data) if is_tested else ""])
     held = f"{pluralize(len(data.test), 'test row')} that no model has seen"
     where = held if is_tested else "the rows fitted: none is held out"
     bars = [
@@ -95,6 +95,21 @@ def scores_section(data: TableSplit, models: Sequence[Baseline], *, n_fitted: in
         "note": f"The others are models of scikit-learn, fitted to {same}.",
         "size": "full",
     }
+
+
+def _compare_with_linear(models: Sequence[Baseline], data: TableSplit) -> str:
+    """Compare the network with the linear model on the test rows, in a sentence; "" for a regression."""
+    net, linear = models[:2]
+    if data.problem.classes is None:
+        return ""
+    right, other = ((model.predictions == data.problem.y)[data.test] for model in (net, linear))
+    gained, lost = int((right & ~other).sum()), int((other & ~right).sum())
+    if gained == lost == 0:
+        return f"On the {len(data.test)} test rows this model makes the same errors as {linear.name}."
+    return (
+        f"On the {len(data.test)} test rows this model corrects {plural(gained, 'error')} of {linear.name} and makes "
+        f"{plural(lost, 'new error')}."
+    )
 
 
 def _other_way(model: Baseline) -> str:

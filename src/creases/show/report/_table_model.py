@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,6 @@ import numpy as np
 
 from creases._text import format_number, plural, short_names
 from creases._typing import Floats
-from creases.errors import FileError
 from creases.show._viewer._run import score_name
 from creases.show.report._charts import column_charts, line_chart, pair_picture
 from creases.show.report._page import Section, group_sections, pluralize, write_sections
@@ -29,11 +28,14 @@ from creases.tables import (
     RowExplanation,
     TableModel,
     certify_model,
-    describe_model,
-    describe_stage,
+    count_rows,
+    describe_stages,
     explain_row,
-    load,
+    has_scores,
+    load_fit,
+    model_baselines,
     model_graphs,
+    scored_model,
 )
 
 if TYPE_CHECKING:
@@ -60,15 +62,10 @@ def _what_there_is(model: TableModel) -> str:
     """Say that the parts are the model; of one with pairs or units, how far rounding takes the network from them."""
     assert model.data is not None
     if not model.function.planes and model.function.units is None:
-        whole = "sum" if model._largest is None else "product"
+        whole = "sum" if model.function.link == "identity" else "product"
         return f"The curves are all there is: a prediction is their {whole}."
     X = model.data.problem.X[:COMPARED]
-    *hidden, (last, offset) = model._layers()
-    values = X
-    for weight, bias in hidden:
-        values = np.maximum(values @ weight.T + bias, 0.0)
-    scores = values @ last.T + offset
-    gap = float(np.abs(model._read_network(scores) - model._outputs(X)).max(initial=0.0))
+    gap = float(np.abs(model.function.run_layers(X) - model.function.outputs(X)).max(initial=0.0))
     return (
         "The curves, pairs and units are all there is: their sum is the network (compared on "
         f"{plural(len(X), 'row')}; largest difference {gap:.1g})."
@@ -109,7 +106,7 @@ def error_section(model: TableModel) -> Section:
 def _choose_rows(model: TableModel) -> list[int]:
     assert model.data is not None
     rows = model.data.test if len(model.data.test) else model.data.train
-    outputs = model._outputs(model.data.problem.X[rows])
+    outputs = model.function.outputs(model.data.problem.X[rows])
     order = rows[np.argsort(outputs[:, -1], kind="stable")]
     return list(dict.fromkeys(int(order[k]) for k in (0, len(order) - 1)))
 
@@ -166,7 +163,7 @@ def _losses(model: TableModel) -> Floats:
     """Return the loss (n,) of each row: cross-entropy, or the absolute error."""
     assert model.data is not None
     problem = model.data.problem
-    outputs = model._outputs(problem.X)
+    outputs = model.function.outputs(problem.X)
     if problem.classes is None:
         return np.asarray(np.abs(outputs[:, 0] - problem.y))
     highest = outputs.max(axis=1, keepdims=True)
@@ -184,7 +181,7 @@ MAX_CHARTS, MAX_PICTURES = 24, 6
 
 def words_section(model: TableModel | GrownModel) -> Section:
     """Return the model in words, a line for each column."""
-    opening, *lines = describe_model(model)
+    opening, *lines = str(model).split("\n")
     rows = [list(line.split(": ", 1)) for line in lines]
     return {
         "title": "In words",
@@ -245,7 +242,7 @@ def pair_sections(model: TableModel, pairs: Sequence[PairGraph]) -> list[Section
 
 def stage_section(model: TableModel) -> Section:
     """Return what each stage brought, a line for each."""
-    lines = "\n".join(describe_stage(step, model._family) for step in model.function.steps)
+    lines = "\n".join(describe_stages(model.function))
     text = (
         "All stages were judged on the same held-out folds of the rows fitted. One is kept if it is better than the "
         "stages before by more than a standard error.\n"
@@ -270,17 +267,11 @@ def write_table_report(folder: Path, path: str | Path) -> int:
 
     Returns the number of its rows.
     """
-    settings = FitSettings.load(folder)
-    model, data = load(folder), settings.load_split()
-    assert isinstance(model, TableModel)
-    if tuple(data.problem.features) != model.schema.features or data.problem.classes != model.classes:
-        raise FileError(f"the model in {folder} does not belong to its data; start another run")
+    model, settings = load_fit(folder)
     name = folder.resolve().name
-    scored = replace(model, data=data)
-    model = scored
-    if settings.config.refit:
-        model = replace(model, data=data.without_test(), _facts={**model._facts, "scored": scored})
     write_model_report(model, path, model_name=name, again=_commands(settings, name))
+    data = scored_model(model).data
+    assert data is not None
     return len(data.problem.X)
 
 
@@ -323,7 +314,7 @@ class Document:
 
 def table_document(model: TableModel) -> Document:
     """Return what is said of a model of a table; a loaded one has no errors, and the scores that it remembers."""
-    data = model._scored.data
+    data = scored_model(model).data
     is_tested = data is not None and data.source is not None and len(data.test) > 0
     summary = [
         *group_sections(GOOD, [_scores(model)]),
@@ -333,8 +324,8 @@ def table_document(model: TableModel) -> Document:
     errors: list[Section] = []
     if is_tested and data is not None:
         errors = [
-            *error_sections(data, model._baselines[0].predictions),
-            *confidence_sections(data, model._baselines[0]),
+            *error_sections(data, model_baselines(model)[0].predictions),
+            *confidence_sections(data, model_baselines(model)[0]),
         ]
     return Document(_lead(model), summary, group_sections(WRONG, errors))
 
@@ -343,9 +334,9 @@ def _lead(model: TableModel) -> str:
     """Return what the model predicts and how well, in a sentence."""
     what = f"Predicts ‘{model.schema.target}’" if model.schema.target else "A model"
     columns, size = pluralize(len(set(model.schema.columns)), "column"), pluralize(model.function.n_bends, "bend")
-    rows = f" of {pluralize(model._n_rows['train'], 'row')}" if model.data is not None else ""
+    rows = f" of {pluralize(count_rows(model)['train'], 'row')}" if model.data is not None else ""
     about = f"{what} from {columns}{rows}, with {size}"
-    if not _has_scores(model):
+    if not has_scores(model):
         return f"{about}."
     scores, name = model.scores, score_name(model.schema.task)
     if "test" not in scores or not np.isfinite(scores["test"].iloc[0]):
@@ -354,14 +345,10 @@ def _lead(model: TableModel) -> str:
     return f"{about}: test {name} {format_score(scores['test'].iloc[0])} ({others})."
 
 
-def _has_scores(model: TableModel) -> bool:
-    return "scores" in model._facts or (model.data is not None and model.data.source is not None)
-
-
 def _scores(model: TableModel) -> Section:
     """Return the scores beside those of simpler models, and how they compare; of a loaded model as it stores them."""
-    data = model._scored.data
-    if not _has_scores(model):
+    data = scored_model(model).data
+    if not has_scores(model):
         return {}
     if data is None:
         table = [[str(name), *map(format_score, row)] for name, row in model.scores.iterrows()]
@@ -370,7 +357,7 @@ def _scores(model: TableModel) -> Section:
             "table": {"columns": [score_name(model.schema.task), *model.scores.columns], "rows": table},
             "size": "full",
         }
-    return scores_section(data, model._baselines, n_fitted=model._scored._n_rows["train"])
+    return scores_section(data, model_baselines(model), n_fitted=count_rows(scored_model(model))["train"])
 
 
 def _loading(model: TableModel, name: str) -> Section:

@@ -24,15 +24,13 @@ from creases.show.studio._exports import Export
 from creases.show.studio._limits import Limits, scratch_folder
 from creases.show.studio._page_input import check_integer, check_real, check_text
 from creases.tables import (
-    FitSettings,
     LevelGraph,
     NumberGraph,
     PairGraph,
     TableModel,
     TableSplit,
-    describe_model,
     fit_table,
-    load,
+    load_fit,
     model_graphs,
 )
 
@@ -62,13 +60,8 @@ class TableView:
     @classmethod
     def from_folder(cls, folder: str, limits: Limits, sign: Callable[[], None]) -> TableView:
         """Open a folder of ``creases fit``, whose data file is read again."""
-        settings = FitSettings.load(Path(folder))  # a folder of creases grow is refused
-        data = settings.load_split()
-        model = load(folder)
-        assert isinstance(model, TableModel)
-        if settings.config.refit:
-            data = data.without_test()
-        return cls(replace(model, data=data), Path(folder).resolve().name, limits, sign)
+        model, _ = load_fit(folder)
+        return cls(model, Path(folder).resolve().name, limits, sign)
 
     @classmethod
     def from_problem(cls, problem: Problem, limits: Limits, sign: Callable[[], None]) -> TableView:
@@ -108,7 +101,7 @@ class TableView:
         columns = [graph for graph in graphs if not isinstance(graph, PairGraph)][:MAX_CURVES]
         charts = column_charts(columns)
         pairs = [graph for graph in graphs if isinstance(graph, PairGraph)][:MAX_PAIRS]
-        opening, *lines = describe_model(model)
+        opening, *lines = str(model).split("\n")
         first = graphs[0] if graphs else None
         content = {
             "name": self.name,
@@ -183,12 +176,11 @@ class TableView:
     def _move_level(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         column, level = (check_text(request.get(name), name, 1000) for name in ("column", "level"))
         graphs = [graph for graph in self._graphs() if isinstance(graph, LevelGraph) and graph.column == column]
-        knots = _level_knots(self.model, column)
-        if not graphs or level not in knots or level not in graphs[0].levels:
+        if not graphs or level not in graphs[0].levels:
             raise RequestError(f"the model has no bar of {level!r} in {column!r}; reload the page")
         output = check_integer(request.get("output", 0), "output", 0, len(graphs[0].outputs) - 1)
         y = check_real(request.get("y"), "value", -1e300, 1e300)
-        name, knot = knots[level]
+        name, knot = graphs[0].knots[graphs[0].levels.index(level)]
         shown = float(graphs[0].values[graphs[0].levels.index(level), output])
         before = self.model.curves[name](np.array([knot]))[0]
         return {
@@ -257,9 +249,9 @@ class TableView:
         X, y = problem.X[rows], problem.y[rows]
         effect: dict[str, Any] = {"scores": scores, "rows": len(rows), "flips": None, "examples": []}
         if first.classes is None:
-            moved = np.abs(last._outputs(X) - first._outputs(X)).max(axis=1)
+            moved = np.abs(last.function.outputs(X) - first.function.outputs(X)).max(axis=1)
             return effect | {"moved": int((moved > 1e-9 * max(1.0, np.ptp(y))).sum()), "most": float(moved.max())}
-        before, after = (each._classes_of(X) for each in (first, last))
+        before, after = (each.schema.class_numbers(each.function.outputs(X)) for each in (first, last))
         changed = np.flatnonzero(before != after)
         examples = [
             {
@@ -299,19 +291,6 @@ def _curve_json(graph: NumberGraph | LevelGraph, chart: dict[str, Any]) -> dict[
     levels = [by_label[bar["name"]] for bar in chart["levels"]]
     left = [level for level in graph.levels if level not in levels]
     return content | {"input": "", "levels": levels, "left_out": left[:MAX_NAMES]}
-
-
-def _level_knots(model: TableModel, column: str) -> dict[str, tuple[str, float]]:
-    """Return the values of a category or yes/no column, by name: the input and the knot where each has its value."""
-    term = next((term for term in model._terms().columns if term.column.name == column), None)
-    if term is None:
-        return {}
-    if term.column.is_category:
-        return {term.level_name(feature): (feature.name, 1.0) for feature in term.features}
-    no, yes = term.column.kind.words or ("0", "1")
-    name = term.features[0].name
-    missing = {} if term.indicator is None else {"missing": (model.schema.features[term.indicator], 1.0)}
-    return {yes: (name, 1.0), no: (name, 0.0)} | missing
 
 
 #: By the name in a model's scores: what the studio calls a part of the rows, in the order of the page.

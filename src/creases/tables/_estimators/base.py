@@ -21,7 +21,8 @@ from creases.errors import InputError
 from creases.network import Network
 from creases.problems import Problem
 from creases.tables._encoding.encoding import TableEncoding
-from creases.tables._model.row_model import RowModel, decide
+from creases.tables._model.row_model import RowModel
+from creases.tables._model.schema import decide
 from creases.tables._reading.table import encode_frame
 from creases.tables._split.split import SplitOptions, TableSplit
 from creases.tables._words.changes import RowChanges, find_changes

@@ -19,7 +19,7 @@ from creases.tables._estimators import summary as _summary
 from creases.tables._estimators.base import Classes, TableEstimator, Values, check_weights, make_seed
 from creases.tables._fit.doubtful_columns import warn_of_columns
 from creases.tables._fit.experiment import Experiment
-from creases.tables._model.grown_model import GrownModel, grown_model
+from creases.tables._model.grown_model import GrownModel, make_grown_model
 
 #: Samples to validate with: rows and their classes or targets.
 Validation = tuple[ArrayLike, ArrayLike]
@@ -81,7 +81,9 @@ class GrowingEstimator(TableEstimator):
         self.module_ = data.scaling.fold_into(experiment.model)
         self._scaling = data.scaling
         names = self._model_names()
-        self.model_ = grown_model(read(self.module_), data, threshold=experiment.threshold, **names)._without_rows()
+        self.model_ = make_grown_model(
+            read(self.module_), data, threshold=experiment.threshold, **names
+        )._without_rows()
         return self
 
     def _config(self) -> GrowthConfig:

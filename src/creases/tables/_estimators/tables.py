@@ -12,14 +12,13 @@ from creases._typing import Floats
 from creases._validation import check_vector
 from creases.errors import InputError
 from creases.tables._estimators.base import Classes, TableEstimator, Values, check_weights, make_seed
-from creases.tables._fit.describe import describe_stage
 from creases.tables._fit.doubtful_columns import choose_doubtful, feature_places, note_trial, warn_of_columns
 from creases.tables._fit.fit_table import fit_curve_model
 from creases.tables._model.table_model import TableModel
 from creases.tables._reading.columns import Column, from_values
 from creases.tables._reading.table import encode_frame, number_groups
 from creases.tables._split.split import CurveConfig
-from creases.tables._words.model_text import describe_model
+from creases.tables._words.model_text import describe_model, describe_stages
 
 
 class CurveEstimator(TableEstimator):
@@ -96,9 +95,7 @@ class CurveEstimator(TableEstimator):
     def summary(self) -> str:
         """Return the model in words: what each column adds, and what each stage of the fit brought."""
         lines = describe_model(self.model_)
-        return "\n".join(
-            [*lines, "", *(describe_stage(step, self.model_._family) for step in self.model_.function.steps)]
-        )
+        return "\n".join([*lines, "", *describe_stages(self.model_.function)])
 
 
 def _row_column(values: Any, name: str, n: int) -> Column | None:

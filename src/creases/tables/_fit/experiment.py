@@ -34,9 +34,8 @@ from creases.problems import Problem
 from creases.tables._fit.snapshots import Snapshots
 from creases.tables._fit.threshold import choose_threshold
 from creases.tables._folder.folder import SNAPSHOTS_FOLDER, RunFile
-from creases.tables._folder.saved_run import SavedRun
 from creases.tables._folder.settings import RunSettings
-from creases.tables._model.grown_model import GrownModel, grown_model
+from creases.tables._model.grown_model import GrownModel, SavedRun, make_grown_model
 from creases.tables._split.rows import fold_weights
 from creases.tables._split.split import TableSplit
 
@@ -331,7 +330,7 @@ class Experiment:
         problem, snapshots = self.data.problem, () if self.snapshots is None else tuple(self.snapshots)
         settings = RunSettings(problem.name, problem.target or None, config=self.config)
         run = SavedRun(settings, self.data, self.history, snapshots, "")
-        return grown_model(self.network, self.data, threshold=self.threshold, run=run, **self.data.table_names)
+        return make_grown_model(self.network, self.data, threshold=self.threshold, run=run, **self.data.table_names)
 
     @property
     def network(self) -> Network:

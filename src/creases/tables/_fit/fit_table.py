@@ -15,7 +15,8 @@ from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._fit.threshold import best_threshold
 from creases.tables._model.intervals import hold_rows
-from creases.tables._model.row_model import RowSchema
+from creases.tables._model.row_model import count_rows
+from creases.tables._model.schema import RowSchema
 from creases.tables._model.table_model import TableModel
 from creases.tables._reading.files import is_stream
 from creases.tables._reading.table import read_table
@@ -28,6 +29,7 @@ from creases.tables._streaming.find import find_table_files
 
 if TYPE_CHECKING:
     from creases.tables._encoding.encoding import TableEncoding
+    from creases.tables._folder.settings import FitSettings
     from creases.tables._streaming.files import TableFiles
     from creases.tables._streaming.table import StreamedTable
 
@@ -114,18 +116,32 @@ def fit_table(
         from creases.tables._streaming.passes import spool  # imports pyarrow
 
         with spool(table, engine) as files:
-            return _fit_files(files, reading, config, where)
+            return _fit_files(files, reading, config, **where)
     if found := find_table_files(table, header=header, max_memory=max_memory):
-        return _fit_files(found, reading, config, where)
+        return _fit_files(found, reading, config, **where)
     return fit_problem(read_problem(table, reading | {"header": header}), config)
 
 
-def _fit_files(
-    files: TableFiles, reading: Mapping[str, Any], config: CurveConfig, where: Mapping[str, Any]
-) -> TableModel:
-    from creases.tables._streaming.fit import fit_files  # imports scipy
+def fit_settings(settings: FitSettings) -> TableModel:
+    """Fit curves, planes and units to the table that settings name."""
+    if (files := settings.find_files()) is None:
+        return fit_problem(settings.load_problem(), settings.config)
+    return _fit_files(files, settings._reading, settings.config, max_memory=settings.max_memory)
 
-    return fit_files(files, reading, config, **where)
+
+def _fit_files(files: TableFiles, reading: Mapping[str, Any], config: CurveConfig, **engine: Any) -> TableModel:
+    """Fit files larger than memory, stages by a sample, coefficients by sums over all rows: see :func:`open_table`."""
+    from creases.tables._fit.doubtful_columns import warn_of_columns
+    from creases.tables._streaming.table import open_table  # imports scipy
+
+    with open_table(files, reading, config, **engine) as table:
+        if isinstance(table, Problem):
+            return fit_problem(table, config)
+        problem = table.data.problem
+        warn_of_columns(problem.encoding)
+        named: dict[str, Any] = {"features": problem.features, "classes": problem.classes}
+        named |= {"targets": (problem.target,), "encoding": problem.encoding}
+        return fit_curve_model(table.data, config, **named, stream=table)
 
 
 def make_curve_config(options: Mapping[str, Any]) -> CurveConfig:
@@ -217,7 +233,7 @@ def fit_curve_model(
         return model
     every = None if stream is None else stream.without_test()
     again = _fit(data.without_test(), config, **named, labels=labels, stream=every)
-    before, total = model._n_rows, again._n_rows["train"]
+    before, total = count_rows(model), count_rows(again)["train"]
     note = (
         f"fitted again to all {total:,} rows: the scores are those of the model before, fitted to {before['train']:,} "
         f"of them and tested on {before['test']:,}"
@@ -269,7 +285,6 @@ def _fit(
         )
     if data.source is not None and data.source.rows is not None:
         function = _number_reasons(function, data.source.rows)
-    center, spread = data.moments if stream is None else (stream.center, stream.spread)
     threshold = config.threshold
     if isinstance(threshold, str):  # by rows that the fits have not seen
         threshold = best_threshold(held.scores[:, 0], data, held.rows, held.weight, threshold)
@@ -278,19 +293,12 @@ def _fit(
     notes += [] if stream is None else [_describe_sample(data, stream)]
     notes += describe_crossings(data, encoding)
     facts |= {"notes": [note for note in notes if note]} if any(notes) else {}
+    named: dict[str, Any] = {"features": features, "classes": classes, "targets": targets, "encoding": encoding}
+    moments, ranges = (data.moments, None) if stream is None else ((stream.center, stream.spread), stream.ranges)
+    schema = RowSchema.from_rows(X, moments, **named, labels=labels, threshold=threshold, ranges=ranges)
     model = TableModel(
         function=function,
-        schema=RowSchema(
-            features=tuple(features),
-            classes=None if classes is None else tuple(map(str, classes)),
-            targets=tuple(targets),
-            encoding=encoding,
-            labels=labels,
-            center=center,
-            spread=spread,
-            ranges=np.stack([X.min(axis=0), X.max(axis=0)], axis=1) if stream is None else stream.ranges,
-            threshold=threshold,
-        ),
+        schema=schema,
         data=data,
         _facts=facts,
     )
@@ -298,7 +306,9 @@ def _fit(
         return model
     if trades:
         facts |= {"notes": [*facts.get("notes", ()), *describe_trades(model._terms(), trades)]}
-    return replace(model, _facts=facts | {"held": hold_rows(model, held.scores, held.rows, held.weight)})
+    return replace(
+        model, _facts=facts | {"held": hold_rows(model, function.to_outputs(held.scores), held.rows, held.weight)}
+    )
 
 
 def _describe_family(function: CurveModel, config: CurveConfig, has_exposure: bool) -> str:

@@ -3,40 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from creases._typing import Bools, Floats, Ints
-from creases.tables._model.row_model import log_odds
-from creases.tables._split.split import TableSplit
 
 if TYPE_CHECKING:
-    from creases.network import Network
-
-
-def shift_decision(net: Network, threshold: float) -> Network:
-    """Return a network of two outputs whose larger output decides as the threshold does: with another last offset.
-
-    Examples
-    --------
-    >>> import creases
-    >>> net = creases.read([([[1.0], [0.0]], [0.0, 0.0])])
-    >>> shift_decision(net, 0.5) is net
-    True
-    >>> shift_decision(net, 0.75)([-1.0]).round(4).tolist()  # probability 0.73 of the second class
-    [-1.0, -1.0986]
-    """
-    if net.n_out != 2 or threshold == 0.5:
-        return net
-    import torch
-
-    last = net.steps[-1]
-    offset = torch.zeros(2, dtype=net.dtype) if last.offset is None else last.offset
-    shift = torch.tensor([0.0, -log_odds(threshold)], dtype=offset.dtype, device=offset.device)
-    step = replace(last, tensors={**last.tensors, "offset": offset + shift})
-    return type(net)([*net.steps[:-1], step], net.input_shape)
+    from creases.tables._split.split import TableSplit
 
 
 def choose_threshold(net: Callable[[Floats], Floats], data: TableSplit, threshold: float | str) -> float:

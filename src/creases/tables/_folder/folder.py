@@ -6,13 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from creases._files import remove_unfinished, write_json
+from creases._files import remove_unfinished
 from creases.errors import FileError, InputError
-
-if TYPE_CHECKING:
-    from creases.tables._model.row_model import RowModel
 
 
 class RunFile(StrEnum):
@@ -92,44 +88,3 @@ def _remove(path: Path) -> None:
         clear_snapshots(path)
     else:
         path.unlink()
-
-
-# Write a model of a table into a folder.
-
-_VERSION = 1
-
-
-def save_model(model: RowModel, folder: Path) -> Path:
-    """Write the description of a model, its encoding and its own files; return the folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    model._write_files(folder)
-    if model.schema.encoding is not None:
-        write_json(model.schema.encoding.to_dict(), folder / RunFile.ENCODING)
-    write_json(model_to_dict(model), folder / RunFile.DESCRIPTION)
-    return folder
-
-
-def model_to_dict(model: RowModel) -> dict[str, Any]:
-    """Return all of a model but its encoding and the weights of a grown network, as plain data for JSON."""
-    schema = model.schema
-    classes = None if schema.classes is None else list(schema.classes)
-    description: dict[str, Any] = {
-        "creases-model": _VERSION,
-        "data": model.data.source.name if model.data is not None and model.data.source is not None else "",
-        "task": schema.task,
-        "target": schema.targets[0] if len(schema.targets) == 1 else list(schema.targets),
-        "inputs": list(schema.features),
-        "classes": classes,
-        "labels": None if schema.labels is None else schema.labels.tolist(),
-        "outputs": "the target" if classes is None else "one for each class; the largest decides",
-        "threshold": None if classes is None else schema.threshold,
-        "trained_with": {"center": schema.center.tolist(), "spread": schema.spread.tolist()},
-        "measure": "r2" if classes is None else "accuracy",
-        "ranges": schema.ranges.tolist(),
-    }
-    if model.data is not None and model.data.source is not None:
-        description["scores"] = {each.name: each.by_part for each in model._baselines}
-    elif "scores" in model._facts:
-        description["scores"] = model._facts["scores"]
-    description |= {name: model._facts[name] for name in ("rows", "notes") if name in model._facts}
-    return description | model._describe()

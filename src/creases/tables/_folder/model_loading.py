@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +16,14 @@ from creases._schema import COUNT, STRING, check_entries, dict_of, finite, list_
 from creases._text import plural
 from creases.errors import FileError
 from creases.tables._encoding.encoding import TableEncoding
-from creases.tables._folder import folder as names
 from creases.tables._folder.folder import RunFile
-from creases.tables._model.row_model import RowModel, RowSchema
+from creases.tables._model.row_model import RowModel
+from creases.tables._model.schema import RowSchema
 from creases.tables._model.table_model import TableModel
 from creases.tables._stages.model import CurveModel
 
 if TYPE_CHECKING:
+    from creases.tables._folder.settings import FitSettings
     from creases.tables._model.grown_model import GrownModel
 
 
@@ -37,7 +39,7 @@ def load(folder: str | Path) -> TableModel | GrownModel:
     >>> model.predict("new.csv")  # doctest: +SKIP
     """
     folder = Path(folder)
-    path = folder / names.RunFile.DESCRIPTION
+    path = folder / RunFile.DESCRIPTION
     description = _load_json(path, folder)
     encoding = _load_encoding(folder)
     try:
@@ -53,6 +55,21 @@ def load(folder: str | Path) -> TableModel | GrownModel:
         raise FileError(f"{path} is damaged or of another version ({problem}); {_hint(folder)}") from None
 
 
+def load_fit(folder: str | Path) -> tuple[TableModel, FitSettings]:
+    """Load the model in a folder of ``creases fit`` with the rows that it was fitted to, which are read again."""
+    from creases.tables._folder.settings import FitSettings
+
+    settings = FitSettings.load(Path(folder))  # a folder of creases grow is refused
+    model, data = load(folder), settings.load_split()
+    assert isinstance(model, TableModel)
+    if tuple(data.problem.features) != model.schema.features or data.problem.classes != model.classes:
+        raise FileError(f"the model in {folder} does not belong to its data; start another run")
+    scored = replace(model, data=data)
+    if not settings.config.refit:
+        return scored, settings
+    return replace(model, data=data.without_test(), _facts={**model._facts, "scored": scored}), settings
+
+
 def _make_table_model(description: dict[str, Any], encoding: TableEncoding | None, folder: Path) -> TableModel:
     function = CurveModel.from_dict(description["parts"])
     model = TableModel(function=function, **_shared(description, encoding, folder))
@@ -65,7 +82,7 @@ def _make_grown_model(description: dict[str, Any], encoding: TableEncoding | Non
     from creases.network import read  # imports torch
     from creases.tables._model.grown_model import GrownModel
 
-    net = read(folder / names.RunFile.MODEL)
+    net = read(folder / RunFile.MODEL)
     regions = {name: description.get(name, {}) for name in ("regions", "same")}
     model = GrownModel(function=net, **regions, **_shared(description, encoding, folder))
     _check_inputs(model, net.n_in)
@@ -161,7 +178,7 @@ def _check_encoding(model: RowModel, task: str) -> None:
     for what, (described, expected) in pairs.items():
         for ours, theirs in zip_longest(described, expected):
             if ours != theirs:
-                raise ValueError(f"{what}: {ours!r}, but {theirs!r} in {names.RunFile.ENCODING}")
+                raise ValueError(f"{what}: {ours!r}, but {theirs!r} in {RunFile.ENCODING}")
 
 
 def _as_names(values: Any, what: str) -> tuple[str, ...]:
@@ -171,7 +188,7 @@ def _as_names(values: Any, what: str) -> tuple[str, ...]:
 
 def _load_encoding(folder: Path) -> TableEncoding | None:
     """Return how the table was encoded; None for a built-in problem, whose folder has no such file."""
-    path = folder / names.RunFile.ENCODING
+    path = folder / RunFile.ENCODING
     if not os.path.lexists(path):  # a link to nothing is no folder without one
         return None
     encoding = _load_json(path, folder)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,49 +12,12 @@ from creases.errors import FileError
 from creases.growth import History, check_explanations, load_checkpoint
 from creases.network import read
 from creases.tables._fit.snapshots import Snapshot, load_snapshots
-from creases.tables._fit.threshold import choose_threshold
 from creases.tables._folder import folder as names
 from creases.tables._folder.folder import RunFile
 from creases.tables._folder.model_loading import load
 from creases.tables._folder.settings import RunSettings
+from creases.tables._model.grown_model import SavedRun
 from creases.tables._split.split import TableSplit
-
-if TYPE_CHECKING:
-    from creases.network import Network
-    from creases.tables._model.grown_model import GrownModel
-
-
-@dataclass(frozen=True, eq=False)
-class SavedRun:
-    """A growth run, as far as it has come."""
-
-    settings: RunSettings
-    data: TableSplit
-    history: History
-    snapshots: tuple[Snapshot, ...]  #: in order; the last is of the network kept, or the latest of an unfinished run
-    digest: str  #: of the data's file; "" for a built-in problem
-
-    @property
-    def net(self) -> Network:
-        """The network that was kept; of an unfinished run the latest one."""
-        return self.snapshots[-1].net
-
-    @property
-    def threshold(self) -> float:
-        """Probability above which that network predicts the second of two classes."""
-        return choose_threshold(self.net, self.data, self.settings.config.threshold)
-
-    @cached_property
-    def model(self) -> GrownModel:
-        """That network as a model of the table."""
-        from creases.tables._model.grown_model import grown_model
-
-        return grown_model(self.net, self.data, threshold=self.threshold, run=self, **self.data.table_names)
-
-    @property
-    def epoch(self) -> int:
-        """The epoch of that network."""
-        return self.snapshots[-1].epoch
 
 
 def load_run(folder: Path) -> SavedRun:

@@ -22,7 +22,6 @@ from creases.tables._split.split import CurveConfig, TableSplit
 
 if TYPE_CHECKING:
     from creases.growth import GrowthConfig
-    from creases.tables._model.table_model import TableModel
     from creases.tables._streaming.files import TableFiles
 
 _VERSION = 5
@@ -174,16 +173,6 @@ class FitSettings(TableSettings):
     def _reading(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in ("weight", "exposure", "groups", "time")}
         return {**super()._reading, **own}
-
-    def fit(self) -> TableModel:
-        """Fit curves, planes and units to the table."""
-        from creases.tables._fit.fit_table import fit_problem
-
-        if (files := self.find_files()) is None:
-            return fit_problem(self.load_problem(), self.config)
-        from creases.tables._streaming.fit import fit_files
-
-        return fit_files(files, self._reading, self.config, max_memory=self.max_memory)
 
     def load_problem(self) -> Problem:
         """Return the problem that the settings name; of a table that is read in blocks a sample of its rows."""

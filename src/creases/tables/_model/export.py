@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +19,9 @@ from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._model.dialects import write_python, write_sql
 from creases.tables._model.onnx_export import run_onnx, write_onnx
 from creases.tables._model.program import Dot, Interpolate, Program, label_numbers, make_program
-from creases.tables._model.row_model import probabilities
+from creases.tables._model.schema import RowFunction, probabilities
 from creases.tables._model.sheet import write_sheet
-
-if TYPE_CHECKING:
-    from creases.tables._model.row_model import RowModel
+from creases.tables._words.rows import table_rows
 
 SUFFIXES = (".sql", ".py", ".xlsx", ".onnx")
 
@@ -52,12 +50,12 @@ class Export:
         return f"{self.path}: {what}; rounding changes a score by at most {self.bound:.1e}{others}"
 
 
-def export_model(model: RowModel, path: Path, *, table: str = "rows") -> Export:
+def export_model(model: RowFunction, path: Path, *, table: str = "rows") -> Export:
     """Write a model to a file by its suffix; see :meth:`RowModel.export`."""
     if path.suffix not in SUFFIXES:
         raise InputError("path", f"end in {', '.join(SUFFIXES)}", repr(path.name))
     cells = comparison_cells(model)
-    X = model.encode(cells).X
+    X = model.schema.encode(cells).X
     program = make_program(model)
     if path.suffix == ".onnx":
         write_onnx(model, path)
@@ -80,13 +78,11 @@ def export_model(model: RowModel, path: Path, *, table: str = "rows") -> Export:
     return Export(path, len(X), deviation, _rounding(program, model), decided)
 
 
-def comparison_cells(model: RowModel) -> list[dict[str, Any]]:
+def comparison_cells(model: RowFunction) -> list[dict[str, Any]]:
     """Return rows of the table, evenly chosen, one at every knot of a number, and one for each column without a value.
 
     Categories have a value there that the table does not have. A model without its table has one row of means.
     """
-    from creases.tables._words.terms import table_rows
-
     X = table_rows(model)
     if X is None or not len(X):
         cells = [_typical_row(model)]
@@ -107,7 +103,7 @@ def comparison_cells(model: RowModel) -> list[dict[str, Any]]:
     return cells + found
 
 
-def _typical_row(model: RowModel) -> dict[str, Any]:
+def _typical_row(model: RowFunction) -> dict[str, Any]:
     """Return a row of means and of the most frequent values."""
     row: dict[str, Any] = {}
     for column in model.schema.encoder.inputs:
@@ -127,7 +123,7 @@ def _indicator(encoding: TableEncoding, column: str) -> int | None:
     return next(own, None)
 
 
-def decode_cells(model: RowModel, X: Floats) -> list[dict[str, Any]]:
+def decode_cells(model: RowFunction, X: Floats) -> list[dict[str, Any]]:
     """Return encoded rows X (n, d) as cells that exports take: numbers, text, dates as text, None where missing."""
     encoding = model.schema.encoder
     columns: dict[str, list[Any]] = {}
@@ -189,7 +185,7 @@ def _run_python(
     return numbers, None if program.decision is None else [names["predict"](row) for row in cells]
 
 
-def _rounding(program: Program, model: RowModel) -> float:
+def _rounding(program: Program, model: RowFunction) -> float:
     """Return by how much the rounding of sums can change a score: operations times their size, in float64.
 
     Every step is a sum of products; one of k terms has an error of at most k + 2 roundings of the sum of their sizes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -13,13 +14,16 @@ from numpy.typing import NDArray
 from creases._typing import Floats, Ints
 from creases.errors import InputError
 from creases.tables._explain.table import Table, make_table
-from creases.tables._model.row_model import RowModel, RowSchema
+from creases.tables._fit.threshold import choose_threshold
+from creases.tables._folder.folder import RunFile
+from creases.tables._model.row_model import RowModel
+from creases.tables._model.schema import RowSchema
 
 if TYPE_CHECKING:
     from creases.growth import History
     from creases.network import Network
-    from creases.tables._encoding.encoding import TableEncoding
-    from creases.tables._folder.saved_run import SavedRun
+    from creases.tables._fit.snapshots import Snapshot
+    from creases.tables._folder.settings import RunSettings
     from creases.tables._split.split import TableSplit
     from creases.tables._words.card import PointsCard
     from creases.tables._words.terms import Terms
@@ -92,8 +96,6 @@ class GrownModel(RowModel):
 
     def _write_files(self, folder: Path) -> None:
         """Write the network."""
-        from creases.tables._folder.folder import RunFile
-
         self.network.save(folder / RunFile.MODEL)
 
     def card(self, *, integer: bool = False) -> PointsCard:
@@ -130,35 +132,52 @@ class GrownModel(RowModel):
         return replace(super()._without_rows(), run=None)
 
 
-def grown_model(
+@dataclass(frozen=True, eq=False)
+class SavedRun:
+    """A growth run, as far as it has come."""
+
+    settings: RunSettings
+    data: TableSplit
+    history: History
+    snapshots: tuple[Snapshot, ...]  #: in order; the last is of the network kept, or the latest of an unfinished run
+    digest: str  #: of the data's file; "" for a built-in problem
+
+    @property
+    def net(self) -> Network:
+        """The network that was kept; of an unfinished run the latest one."""
+        return self.snapshots[-1].net
+
+    @property
+    def threshold(self) -> float:
+        """Probability above which that network predicts the second of two classes."""
+        return choose_threshold(self.net, self.data, self.settings.config.threshold)
+
+    @cached_property
+    def model(self) -> GrownModel:
+        """That network as a model of the table."""
+        return make_grown_model(self.net, self.data, threshold=self.threshold, run=self, **self.data.table_names)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of that network."""
+        return self.snapshots[-1].epoch
+
+
+def make_grown_model(
     net: Network,
     data: TableSplit,
     *,
     threshold: float,
-    features: Sequence[str],
-    classes: Sequence[Any] | None,
-    targets: Sequence[str],
-    encoding: TableEncoding | None,
-    run: Any = None,
-    labels: NDArray[Any] | None = None,
+    run: SavedRun | None = None,
+    **named: Any,
 ) -> GrownModel:
-    """Return a network for rows in the data's own units as a model of the table."""
+    """Return a network for rows in the data's own units as a model of the table; the rest is for its schema."""
     X = data.rows.X[np.concatenate(data.parts[:2])]
     weight = data.rows.count[np.concatenate(data.parts[:2])]
-    regions, same = _count_regions(net, X, weight, classes)
+    regions, same = _count_regions(net, X, weight, named["classes"])
     return GrownModel(
         function=net,
-        schema=RowSchema(
-            features=tuple(features),
-            classes=None if classes is None else tuple(map(str, classes)),
-            targets=tuple(targets),
-            encoding=encoding,
-            labels=labels,
-            center=data.scaling.center,
-            spread=data.scaling.spread,
-            ranges=np.stack([X.min(axis=0), X.max(axis=0)], axis=1),
-            threshold=threshold,
-        ),
+        schema=RowSchema.from_rows(X, (data.scaling.center, data.scaling.spread), threshold=threshold, **named),
         regions=regions,
         same=same,
         data=data,

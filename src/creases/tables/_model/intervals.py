@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,7 @@ from creases._files import write_atomically
 from creases._typing import Floats, Ints
 from creases.errors import FileError, InputError
 from creases.tables._folder.folder import RunFile
-
-if TYPE_CHECKING:
-    from creases.tables._model.row_model import RowModel
+from creases.tables._model.schema import RowFunction, probabilities
 
 #: Rows that are kept at most, and rows of a group that has errors of its own at least.
 MOST_ROWS, GROUP_ROWS = 5_000, 30
@@ -61,25 +59,20 @@ class HeldRows:
         return held
 
 
-def hold_rows(model: RowModel, scores: Floats, rows: Ints, weight: Floats) -> HeldRows:
-    """Return rows of a model's table, by number (n,), with held-out scores (n, m)."""
-    from creases.tables._model.row_model import probabilities
-
+def hold_rows(model: RowFunction, outputs: Floats, rows: Ints, weight: Floats) -> HeldRows:
+    """Return rows of a model's table, by number (n,), with held-out outputs (n, k)."""
     assert model.data is not None
     if len(rows) > MOST_ROWS:
         some = np.linspace(0, len(rows) - 1, MOST_ROWS).astype(np.int64)
-        scores, rows, weight = scores[some], rows[some], weight[some]
-    if model.classes is None:
-        predictions = model._read_network(scores)
-    else:
-        predictions = probabilities(scores * [-0.5, 0.5] if len(model.classes) == 2 else scores)
+        outputs, rows, weight = outputs[some], rows[some], weight[some]
+    predictions = outputs if model.classes is None else probabilities(outputs)
     X, y = model.data.rows.X[rows], np.asarray(model.data.rows.y[rows], np.float64)
     weight = weight / model.data.rows.weight[rows] * model.data.rows.count[rows]  # without the weights of classes
     groups = {name: group_codes(model, X, name) for name in _group_columns(model)}
     return HeldRows(predictions, y.reshape(len(y), -1)[:, 0], weight, groups)
 
 
-def _group_columns(model: RowModel) -> list[str]:
+def _group_columns(model: RowFunction) -> list[str]:
     if model.schema.encoding is None:
         return []
     return [
@@ -87,7 +80,7 @@ def _group_columns(model: RowModel) -> list[str]:
     ]
 
 
-def group_codes(model: RowModel, X: Floats, by: str) -> Ints:
+def group_codes(model: RowFunction, X: Floats, by: str) -> Ints:
     """Return the number of the value (n,) that a column of categories or yes/no has in encoded rows X (n, d)."""
     names = _group_columns(model)
     if by not in names:
@@ -101,7 +94,7 @@ def group_codes(model: RowModel, X: Floats, by: str) -> Ints:
     return np.where(np.isin(own[:, 0], (0.0, 1.0)), own[:, 0], -1).astype(np.int64)
 
 
-def held_rows(model: RowModel) -> HeldRows:
+def held_rows(model: RowFunction) -> HeldRows:
     """Return the held-out rows of a model, which its folder has if it was loaded."""
     if "held" in model._facts:
         held: HeldRows = model._facts["held"]
@@ -113,7 +106,7 @@ def held_rows(model: RowModel) -> HeldRows:
     return HeldRows.load(folder / RunFile.HELD)
 
 
-def predict_intervals(model: RowModel, X: Floats, coverage: float, by: str | None) -> Floats:
+def predict_intervals(model: RowFunction, X: Floats, coverage: float, by: str | None) -> Floats:
     """Return the least and largest value (n, 2) of encoded rows X (n, d); see :meth:`RowModel.predict_interval`."""
     if model.classes is not None or len(model.schema.targets) > 1:
         got = "classes" if model.classes is not None else "several targets"
@@ -129,10 +122,8 @@ def predict_intervals(model: RowModel, X: Floats, coverage: float, by: str | Non
     return np.stack([low, high], axis=1)
 
 
-def predict_sets(model: RowModel, X: Floats, coverage: float, by: str | None) -> list[Ints]:
+def predict_sets(model: RowFunction, X: Floats, coverage: float, by: str | None) -> list[Ints]:
     """Return the numbers of the classes of encoded rows X (n, d); see :meth:`RowModel.predict_set`."""
-    from creases.tables._model.row_model import probabilities
-
     if model.classes is None:
         raise InputError("rows", "be of a table with classes", "a regression", "of numbers predict intervals")
     held = held_rows(model)
@@ -149,7 +140,9 @@ def check_coverage(coverage: Any) -> float:
     return check_number(coverage, "coverage", above=0, below=1)
 
 
-def _quantiles(model: RowModel, held: HeldRows, errors: Floats, X: Floats, coverage: float, by: str | None) -> Floats:
+def _quantiles(
+    model: RowFunction, held: HeldRows, errors: Floats, X: Floats, coverage: float, by: str | None
+) -> Floats:
     """Return the error (n,) that the coverage allows for encoded rows X (n, d): of all rows, or of those of a group."""
     result = np.full(len(X), conformal_quantile(errors, held.weight, coverage))
     if by is None:

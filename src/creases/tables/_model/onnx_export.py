@@ -13,18 +13,17 @@ from creases._files import write_atomically
 from creases._typing import Floats
 from creases.errors import FileError, InputError
 from creases.tables._model.program import FIELDS, If, Missing, Name, date_number, label_numbers
-from creases.tables._model.row_model import log_odds
+from creases.tables._model.schema import RowFunction, log_odds
 
 if TYPE_CHECKING:
     from creases.tables._encoding.columns import ColumnEncoding
-    from creases.tables._model.row_model import RowModel
 
 #: Versions of the operators, old enough for every runtime in use, and those that split the text of dates.
 OPSET, ML_OPSET, IR_VERSION = 13, 2, 8
 TEXT_OPSET, TEXT_IR_VERSION = 20, 9
 
 
-def write_onnx(model: RowModel, path: Path) -> Path:
+def write_onnx(model: RowFunction, path: Path) -> Path:
     """Write a model to an ``.onnx`` file; see :meth:`RowModel.export`."""
     try:
         import onnx
@@ -47,7 +46,9 @@ def write_onnx(model: RowModel, path: Path) -> Path:
     return path
 
 
-def run_onnx(model: RowModel, path: Path, cells: Sequence[Mapping[str, Any]]) -> tuple[Floats, Any] | tuple[None, None]:
+def run_onnx(
+    model: RowFunction, path: Path, cells: Sequence[Mapping[str, Any]]
+) -> tuple[Floats, Any] | tuple[None, None]:
     """Return the numbers (n, k) and decisions (n,) of an ONNX file for rows; None without onnxruntime."""
     try:
         import onnxruntime
@@ -71,7 +72,7 @@ def run_onnx(model: RowModel, path: Path, cells: Sequence[Mapping[str, Any]]) ->
     return numbers, labels
 
 
-def _encode(graph: _Graph, model: RowModel) -> str:
+def _encode(graph: _Graph, model: RowFunction) -> str:
     """Add the inputs and what encodes them; return the name of the encoded rows (batch, d)."""
     if model.schema.encoding is None:
         return graph.add_input("X", graph.onnx.TensorProto.DOUBLE, len(model.schema.features))
@@ -168,7 +169,7 @@ def _date_fields(graph: _Graph, column: ColumnEncoding) -> tuple[str, dict[str, 
     return graph.add("Reshape", [gone, shape]), dict(zip(names, columns, strict=True))
 
 
-def _decide(graph: _Graph, model: RowModel, logits: str) -> None:
+def _decide(graph: _Graph, model: RowFunction, logits: str) -> None:
     """Add the probabilities and the class, as the threshold decides."""
     assert model.classes is not None
     kinds = graph.onnx.TensorProto

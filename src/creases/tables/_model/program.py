@@ -9,19 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from math import isfinite, log
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from creases._typing import Floats
 from creases.tables._encoding.columns import ColumnEncoding
 from creases.tables._encoding.encoding import TableEncoding
-from creases.tables._model.row_model import log_odds
+from creases.tables._model.schema import RowFunction, log_odds
 from creases.tables._reading.numbers import IntervalFormat
 from creases.tables._reading.scales import ScaleFormat
-
-if TYPE_CHECKING:
-    from creases.tables._model.row_model import RowModel
 
 #: Fields of a date with the place of their digits in its text.
 FIELDS = {"year": (1, 4), "month": (6, 2), "day": (9, 2), "hour": (12, 2), "minute": (15, 2), "second": (18, 2)}
@@ -134,7 +131,7 @@ class Program:
     target: str
 
 
-def make_program(model: RowModel) -> Program:
+def make_program(model: RowFunction) -> Program:
     """Return the steps of a model."""
     encoding = model.schema.encoder
     encoded: dict[str, Any] = {}
@@ -316,7 +313,7 @@ def _curve_stages(model: Any, inputs: Sequence[str]) -> tuple[list[dict[str, Any
     return [steps, *hidden], scores
 
 
-def _layer_stages(model: RowModel, inputs: Sequence[str]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _layer_stages(model: RowFunction, inputs: Sequence[str]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     hidden, last = _network_steps(model._layers(), inputs)
     if model.classes is not None and len(last) == 2:
         node, other = last[1], last[0]
@@ -344,7 +341,7 @@ def _network_steps(
     return stages, nodes
 
 
-def _decide(model: RowModel, scores: tuple[str, ...]) -> list[dict[str, Any]]:
+def _decide(model: RowFunction, scores: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the stages that make predictions of scores."""
     if model.classes is None:
         pairs = zip(model.schema.targets, scores, strict=True)

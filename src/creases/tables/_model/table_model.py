@@ -13,7 +13,8 @@ from creases._text import plural
 from creases._typing import Floats, Ints
 from creases._validation import check_number, check_vector
 from creases.errors import InputError
-from creases.tables._model.row_model import RowModel
+from creases.tables._folder.folder import RunFile
+from creases.tables._model.row_model import RowModel, model_baselines, scored_model
 from creases.tables._stages.model import Curve, CurveModel, Plane
 
 if TYPE_CHECKING:
@@ -74,14 +75,15 @@ def edit_model(
     changed = replace(model, function=function, _facts={}, data=data)
     X, numbers = _rows_of(model, data, rows)
     before, after = model.function.scores(X), function.scores(X)
-    classes = None if model.classes is None else [each._classes_of(X) for each in (model, changed)]
+    classes = (
+        None if model.classes is None else [each.schema.class_numbers(each._outputs(X)) for each in (model, changed)]
+    )
     flips = numbers[classes[0] != classes[1]] if classes else np.zeros(0, np.int64)
     return Edit(changed, flips, after - before, _compare_scores(model, changed, data))
 
 
 def _data_of(model: TableModel) -> TableSplit | None:
     """Return the rows that a model was fitted to; of one that was loaded those of its run, read again."""
-    from creases.tables._folder.folder import RunFile
     from creases.tables._folder.settings import FitSettings
 
     folder = model._facts.get("folder")
@@ -218,24 +220,13 @@ class TableModel(RowModel):
         return {(columns[plane.features[0][0]], columns[plane.features[1][0]]): plane for plane in planes}
 
     def _outputs(self, X: Floats) -> Floats:
-        """Return a logit for each class, or the predicted targets, of encoded rows X (n, d).
-
-        With a logarithmic link the network puts out the logarithms of the targets.
-        """
-        if self.classes is None:
-            return self.function.predict(X)
-        scores = self.function.scores(X)
-        return scores * [-0.5, 0.5] if len(self.classes) == 2 else scores
+        """Return a logit for each class, or the predicted targets, of encoded rows X (n, d)."""
+        return self.function.outputs(X)
 
     @property
     def _largest(self) -> float | None:
         """With a logarithmic link, whose network puts out logarithms of targets, the largest prediction; else None."""
         return self.function.largest if self.function.link == "log" else None
-
-    @property
-    def _family(self) -> str:
-        """The family of numbers, such as ``poisson``; ``classes`` of classes."""
-        return self.function.family if self.classes is None else "classes"
 
     def _input_parts(self, X: Floats) -> tuple[Floats, dict[str, Floats]]:
         """Return the intercept (n, m), and what curves, planes and units add to it for rows X (n, d)."""
@@ -253,15 +244,14 @@ class TableModel(RowModel):
 
     def _write_files(self, folder: Path) -> None:
         """Write the predictions of the model and of simpler ones, which reports compare, and of held-out rows."""
-        from creases.tables._folder.folder import RunFile
         from creases.tables._model.intervals import held_rows
         from creases.tables._scores.stored import save_baselines
 
-        data = self._scored.data
+        data, is_refitted = scored_model(self).data, scored_model(self) is not self
         if "held" in self._facts or (self._facts.get("folder", folder) / RunFile.HELD).exists():
             held_rows(self).save(folder / RunFile.HELD)
         if data is not None and data.source is not None:
-            save_baselines(self._baselines, data, folder / RunFile.BASELINES, always=self._scored is not self)
+            save_baselines(model_baselines(self), data, folder / RunFile.BASELINES, always=is_refitted)
 
     def card(self, *, integer: bool = False) -> PointsCard:
         """Return the model as a card of points to add up by hand, of whole numbers if they are to be integers."""
@@ -271,9 +261,10 @@ class TableModel(RowModel):
 
     def _terms(self) -> Terms:
         """Return the curves, planes and units with the names and units of columns, for words."""
-        from creases.tables._words.terms import Terms
+        from creases.tables._words.terms import Terms, plain_name
 
-        return Terms.from_model(self)
+        schema = self.schema
+        return Terms(self.function, schema.encoder, schema.classes, plain_name(schema.target), schema.threshold)
 
     def edit(
         self,

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._text import OneLine, format_number, plural
+from creases._text import OneLine, format_number
 from creases._typing import Bools, Floats, Ints
 from creases.problems import Problem
-from creases.tables._model.row_model import decide, probabilities
+from creases.tables._model.schema import decide, probabilities
 from creases.tables._scores.metrics import (
     ClassificationMetrics,
     RegressionMetrics,
@@ -127,21 +127,6 @@ def score_outputs(
     if data.problem.classes is None:
         return score_model(name, outputs[:, 0], data)
     return score_model(name, decide(outputs, threshold), data, probabilities(outputs))
-
-
-def compare_with_linear(scores: Sequence[Baseline], data: TableSplit) -> str:
-    """Compare the network with the linear model on the test rows, in a sentence; "" for a regression."""
-    net, linear = scores[:2]
-    if data.problem.classes is None:
-        return ""
-    right, other = ((model.predictions == data.problem.y)[data.test] for model in (net, linear))
-    gained, lost = int((right & ~other).sum()), int((other & ~right).sum())
-    if gained == lost == 0:
-        return f"On the {len(data.test)} test rows this model makes the same errors as {linear.name}."
-    return (
-        f"On the {len(data.test)} test rows this model corrects {plural(gained, 'error')} of {linear.name} and makes "
-        f"{plural(lost, 'new error')}."
-    )
 
 
 def baseline_warnings(scores: Sequence[Baseline], data: TableSplit) -> list[BaselineWarning]:

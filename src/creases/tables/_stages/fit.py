@@ -354,7 +354,7 @@ class _HeldPredictions:
 def _keep_mean(model: CurveModel, rows: UniqueRows, among: Ints) -> CurveModel:
     """Return a model of logarithms whose mean prediction is that of the targets."""
     y, weight = rows.y[among], rows.weight[among]
-    factor = np.average(y, axis=0, weights=weight) / np.average(model.predict(rows.X[among]), axis=0, weights=weight)
+    factor = np.average(y, axis=0, weights=weight) / np.average(model.outputs(rows.X[among]), axis=0, weights=weight)
     return replace(model, intercept=model.intercept + np.log(factor))
 
 

@@ -161,9 +161,23 @@ class CurveModel:
         """What the score of a number is: the number, or its logarithm."""
         return "identity" if self.n_classes else parse_family(self.family).link
 
-    def predict(self, X: Floats) -> Floats:
-        """Return the numbers (n, m) that scores of encoded rows X (n, d) stand for: see :attr:`link`."""
-        return apply_link(self.scores(X), self.link, self.largest)
+    def outputs(self, X: Floats) -> Floats:
+        """Return the predicted numbers (n, m), or a logit (n, n_classes) for each class, of encoded rows X (n, d).
+
+        These are what the network puts out; with a logarithmic link that puts out their logarithms.
+        """
+        return self.to_outputs(self.scores(X))
+
+    def to_outputs(self, scores: Floats) -> Floats:
+        """Return the numbers, or the logits of all classes, that scores (n, m) stand for: see :attr:`link`."""
+        return scores * [-0.5, 0.5] if self.n_classes == 2 else apply_link(scores, self.link, self.largest)
+
+    def run_layers(self, X: Floats) -> Floats:
+        """Return the same as :meth:`outputs`, computed from layer to layer of the network."""
+        *hidden, (last, offset) = to_layers(self)
+        for weight, bias in hidden:
+            X = np.maximum(X @ weight.T + bias, 0.0)
+        return apply_link(X @ last.T + offset, self.link, self.largest)
 
     @cached_property
     def network(self) -> Network:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,15 +16,13 @@ from creases._engines import MANY, check_engine, map_in_order, open_engine
 from creases._files import write_atomically
 from creases.errors import InputError
 from creases.tables._encoding.encoding import TableEncoding, find_unusual
-from creases.tables._model.row_model import PredictionSummary
+from creases.tables._model.frame import PredictionSummary, predict_frame
+from creases.tables._model.schema import RowFunction
 from creases.tables._reading.cells import Cells, raw_cells
 from creases.tables._reading.files import is_stream
 from creases.tables._streaming.encoded import check_columns, encode_cells
 from creases.tables._streaming.files import TableFiles, find_files
 from creases.tables._streaming.passes import spool
-
-if TYPE_CHECKING:
-    from creases.tables._model.row_model import RowModel
 
 ENDINGS = (".csv", ".parquet")
 
@@ -34,7 +32,7 @@ SEARCHED = 16
 
 
 def write_predictions(
-    model: RowModel,
+    model: RowFunction,
     data: Any,
     out: Path,
     *,
@@ -58,7 +56,7 @@ def write_predictions(
 
 
 def _write_blocks(
-    model: RowModel, files: TableFiles, out: Path, *, budget: float, where: tuple[int | None, str, str | None]
+    model: RowFunction, files: TableFiles, out: Path, *, budget: float, where: tuple[int | None, str, str | None]
 ) -> dict[str, Any]:
     """Write the predictions for files; ``where`` are ``n_jobs``, ``engine`` and ``address``."""
     n_jobs, engine, address = where
@@ -66,9 +64,7 @@ def _write_blocks(
         files = replace(files, block=min(files.block, SEARCHED))
     encoding = model.schema.encoder
     check_columns(encoding, files.columns)
-    work = _Work(
-        model if model.data is None else model._without_rows(), encoding, files.form == "csv", out.suffix, budget
-    )
+    work = _Work(model, encoding, files.form == "csv", out.suffix, budget)
     total = PredictionSummary()
     with (
         open_engine(engine, _predict, MANY, n_jobs, address) as workers,
@@ -86,7 +82,7 @@ def _write_blocks(
 class _Work:
     """What all blocks share."""
 
-    model: RowModel
+    model: RowFunction
     encoding: TableEncoding
     is_text_file: bool
     ending: str
@@ -131,7 +127,7 @@ def _predict(work: _Work, start: int, content: bytes) -> tuple[Any, PredictionSu
         _check_finite(column.name, each)
         cells.append(each)
     with threadpool_limits(1):
-        frame = work.model._encoded_frame(encode_cells(work.encoding, cells), budget=work.budget)
+        frame = predict_frame(work.model, encode_cells(work.encoding, cells), budget=work.budget)
     summary = PredictionSummary.from_frame(frame, work.model.classes is not None, unusual)
     frame.insert(0, "row", pd.RangeIndex(start, start + len(frame)))
     if work.ending == ".csv":

@@ -22,10 +22,11 @@ from creases.tables._words.card_entries import (
     units_entry,
 )
 from creases.tables._words.points import largest_change, probability
-from creases.tables._words.terms import POINTS, TermEffects, Terms, table_rows
+from creases.tables._words.rows import TermEffects, table_rows
+from creases.tables._words.terms import POINTS, Terms
 
 if TYPE_CHECKING:
-    from creases.tables._model.table_model import TableModel
+    from creases.tables._model.schema import RowFunction
 
 #: Letters of a line, and of what stands before the points of a row at most.
 WIDTH, LABEL = 100, 33
@@ -269,7 +270,7 @@ def _bends_dict(entry: Bends) -> dict[str, Any]:
 # -- making it --------------------------------------------------------------------------------------------------------
 
 
-def points_card(model: TableModel, *, X: Floats | None = None, integer: bool = False) -> PointsCard:
+def points_card(model: RowFunction, *, X: Floats | None = None, integer: bool = False) -> PointsCard:
     """Return a model of curves as a card: the prediction is the sum of what the card gives for each column.
 
     It has as many decimals as it takes to decide every row as the model does.
@@ -285,7 +286,7 @@ def points_card(model: TableModel, *, X: Floats | None = None, integer: bool = F
         Round points to whole numbers. The card says how many decisions that can change, and by how much a probability
         changes at most.
     """
-    terms = Terms.from_model(model)
+    terms = model._terms()
     every = table_rows(model) if X is None else X
     sizes = TermEffects.from_model(model, terms, X).sizes
     for more in range(MORE):

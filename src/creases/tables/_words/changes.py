@@ -15,11 +15,12 @@ from creases._text import format_percent, format_value
 from creases._typing import Bools, Floats
 from creases._validation import check_count, check_number, check_vector
 from creases.errors import InputError
-from creases.tables._stages.model import add_margins
-from creases.tables._words.column_text import CHANGE, SWITCH, Options, cell_text, column_options, decode_row
+from creases.tables._model.schema import RowFunction
+from creases.tables._words.column_text import CHANGE, SWITCH, cell_text, column_options, decode_row
 from creases.tables._words.goals import Goal, other_classes, parse_goal
 from creases.tables._words.points import probability
-from creases.tables._words.terms import InputRanges, Terms, model_ranges
+from creases.tables._words.rows import InputRanges, model_ranges
+from creases.tables._words.terms import Options, Terms
 
 # The cheapest choice of one option for each column that reaches a goal: best-first, in the order of cost.
 #
@@ -33,9 +34,6 @@ from creases.tables._words.terms import InputRanges, Terms, model_ranges
 
 #: Bounds below the goal by this share of their size may be rounding.
 ROUNDING = 1e-9
-
-#: Pairs of options of a plane that are evaluated at once.
-PAIRS = 400_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,69 +188,6 @@ def _remaining_cost(hulls: list[tuple[Floats, Floats]], need: Floats) -> Floats:
     return costs
 
 
-# -- bounds of what an option adds ------------------------------------------------------------------------------------
-
-
-def curve_gains(terms: Terms, x: Floats, D: Floats, options: Options, columns: Sequence[Options]) -> Floats:
-    """Return by how much each option (n,) of a column brings each part of the goal (n, k) nearer at most."""
-    inputs = options.term.inputs
-    curves = list(terms.model.curves.values())
-    parts = [curves[j](options.values[:, k]) for k, j in enumerate(inputs)]
-    total = terms.to_points(np.sum(parts, axis=0)) @ D.T
-    gains = np.asarray(total - total[0])
-    by_name = {feature.name: other for other in columns for feature in other.term.features}
-    for plane in terms.model.planes:
-        first, second = (by_name[group[0]] for group in plane.features)
-        if options.term in (first.term, second.term):
-            gains = gains + _plane_gains(terms, x, D, plane, options, second if options is first else first, first)
-    if terms.model.units is not None:
-        gains = gains + _unit_gains(terms, x, D, options)
-    return gains
-
-
-def _plane_gains(
-    terms: Terms, x: Floats, D: Floats, plane: object, options: Options, other: Options, first: Options
-) -> Floats:
-    """Return what a plane adds at most with each option of one of its columns.
-
-    The change of both is the first's, with the row's own second cell, and then the second's, with the new first.
-    """
-    if options is first:
-        rows = np.repeat(x[None], len(options), axis=0)
-        rows[:, options.term.inputs] = options.values
-        values = terms.to_points(plane(rows)) @ D.T  # type: ignore[operator]
-        return np.asarray(values - values[0])
-    result = np.full((len(options), len(D)), -np.inf)
-    size = max(1, PAIRS // len(options))
-    for start in range(0, len(other), size):
-        part = other.values[start : start + size]
-        rows = np.repeat(x[None], len(options) * len(part), axis=0)
-        rows[:, options.term.inputs] = np.repeat(options.values, len(part), axis=0)
-        rows[:, other.term.inputs] = np.tile(part, (len(options), 1))
-        values = (terms.to_points(plane(rows)) @ D.T).reshape(len(options), len(part), -1)  # type: ignore[operator]
-        result = np.maximum(result, (values - values[:1]).max(axis=1))
-    return result
-
-
-def _unit_gains(terms: Terms, x: Floats, D: Floats, options: Options) -> Floats:
-    """Return what units add at most: a unit changes by no more than its input, if in the right direction.
-
-    What is taken out of them by columns is known exactly.
-    """
-    units = terms.model.units
-    assert units is not None
-    rows = np.repeat(x[None], len(options), axis=0)
-    rows[:, options.term.inputs] = options.values
-    spread = units.spread(rows)
-    moved = (spread - spread[0]) @ units.weights.T  # (n, h): of this column alone
-    effect = terms.to_points(units.outputs) @ D.T  # (h, k)
-    margins = add_margins(np.zeros((len(rows), units.outputs.shape[1])), units.margins, rows)
-    known = terms.to_points(margins - margins[0]) @ D.T
-    return np.asarray(
-        known + np.maximum(moved, 0) @ np.maximum(effect, 0) + np.minimum(moved, 0) @ np.minimum(effect, 0)
-    )
-
-
 #: How sizes are measured, in words.
 SIZE = (
     f"Size: for each column {CHANGE:g} and its change in standard deviations; for a category {SWITCH:g}. Numbers move "
@@ -378,7 +313,7 @@ def _join(names: Sequence[str]) -> str:
 
 
 def find_changes(
-    model: Any,
+    model: RowFunction,
     x: Any,
     *,
     to: str | None = None,

@@ -15,7 +15,8 @@ from creases._typing import Floats
 from creases.tables._reading.kinds import ColumnKind
 from creases.tables._words.axes import Axis, date_text, feature_axis, number_axis
 from creases.tables._words.curves import NEAR, choose_places, curve_text
-from creases.tables._words.terms import ColumnTerm, InputRanges, Terms, date_options, days_input, part_name
+from creases.tables._words.rows import InputRanges, date_options
+from creases.tables._words.terms import ColumnTerm, Options, Terms, days_input, part_name
 
 if TYPE_CHECKING:
     from creases.tables._stages.trades import Effect, Trade  # imports scipy
@@ -286,19 +287,6 @@ CHANGE, SWITCH = 0.1, 1.0
 
 #: Numbers move by at most this share of their range, in round steps.
 STEP = 1 / 200
-
-
-@dataclass(frozen=True, eq=False)
-class Options:
-    """The cells that one column could have; the first is the row's own."""
-
-    term: ColumnTerm
-    values: Floats  #: (n, inputs of the column)
-    costs: Floats  #: (n,) rising from 0
-
-    def __len__(self) -> int:
-        """Return the number of options."""
-        return len(self.costs)
 
 
 def column_options(term: ColumnTerm, x: Floats, ranges: InputRanges, *, fixed: bool) -> Options:

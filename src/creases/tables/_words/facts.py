@@ -14,8 +14,9 @@ from creases._typing import Floats
 from creases.tables._stages.pairs import PairHinges
 from creases.tables._words.column_text import level_values
 from creases.tables._words.points import probability
+from creases.tables._words.rows import InputRanges, date_options, model_ranges
 from creases.tables._words.stability import Stability, measure_stability
-from creases.tables._words.terms import ColumnTerm, InputRanges, Terms, date_options, model_ranges
+from creases.tables._words.terms import ColumnTerm, Terms
 
 if TYPE_CHECKING:
     from creases.tables._model.table_model import TableModel
@@ -100,7 +101,7 @@ def certify_model(
     trained
         (n, d) encoded rows that the model was trained on; by default what the model knows of them.
     """
-    terms = Terms.from_model(model)
+    terms = model._terms()
     ranges = model_ranges(model, terms, trained)
     wanted = curve_directions(terms) if directions is None else dict(directions)
     single = len(terms.outputs) == 1

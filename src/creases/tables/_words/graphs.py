@@ -13,7 +13,8 @@ from creases._typing import Floats, Ints
 from creases.tables._stages.model import Curve
 from creases.tables._words.axes import feature_axis
 from creases.tables._words.column_text import Graph, column_graphs, level_values
-from creases.tables._words.terms import NEGLIGIBLE, ColumnTerm, TermEffects, Terms, days_input, part_name
+from creases.tables._words.rows import TermEffects
+from creases.tables._words.terms import NEGLIGIBLE, ColumnTerm, Terms, days_input, part_name
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -213,6 +214,7 @@ class LevelGraph(OneLine):
     unit: str
     size: float
     levels: tuple[str, ...]
+    knots: tuple[tuple[str, float], ...]  #: (l,) where each level has its value: an input, and a knot of its curve
     values: Floats  #: (l, m)
     errors: Floats  #: (l, m) standard errors; NaN where unknown
     counts: Ints  #: (l,) rows with each value; empty without rows
@@ -235,7 +237,7 @@ def model_graphs(model: TableModel, *, X: Floats | None = None) -> list[NumberGr
         Columns first, then planes, each in the order of importance. What is constant is left out. With classes the
         values are points: ten double the odds.
     """
-    terms = Terms.from_model(model)
+    terms = model._terms()
     sizes = TermEffects.from_model(model, terms, X).sizes
     X = _fitted_rows(model) if X is None else X
     graphs: list[NumberGraph | LevelGraph] = []
@@ -307,6 +309,14 @@ def _mean_size(graph: Graph, rows: Floats) -> float:
     return float(np.abs(at_rows).max(axis=0).mean())
 
 
+def _level_knots(terms: Terms, term: ColumnTerm) -> list[tuple[str, float]]:
+    """Return the inputs and knots where a category or yes/no column has its values, in the order of these."""
+    if term.column.is_category:
+        return [(feature.name, 1.0) for feature in term.features]
+    missing = [] if term.indicator is None else [(terms.encoding.features[term.indicator].name, 1.0)]
+    return [(term.features[0].name, 1.0), (term.features[0].name, 0.0), *missing]
+
+
 def _level_graph(terms: Terms, term: ColumnTerm, size: float, X: Floats | None) -> LevelGraph:
     levels = level_values(terms, term)
     values = np.stack([*levels.values()])
@@ -328,6 +338,7 @@ def _level_graph(terms: Terms, term: ColumnTerm, size: float, X: Floats | None) 
         terms.graph_unit,
         size,
         tuple(names[k] for k in order),
+        tuple(_level_knots(terms, term)[k] for k in order),
         values[order],
         errors[order],
         counts[order] if X is not None else np.zeros(0, np.int64),

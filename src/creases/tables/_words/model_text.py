@@ -12,22 +12,15 @@ import numpy as np
 from creases._text import format_percent, format_value, plural
 from creases._typing import Floats
 from creases.tables._encoding.encoding import Feature
-from creases.tables._stages.model import Reason, Units
-from creases.tables._words.column_text import Options, column_text
+from creases.tables._model.schema import RowFunction
+from creases.tables._stages.model import CurveModel, Reason, Step, Units
+from creases.tables._words.column_text import column_text
 from creases.tables._words.points import probability
-from creases.tables._words.terms import (
-    NEGLIGIBLE,
-    TermEffects,
-    Terms,
-    factor_text,
-    part_name,
-    plain_name,
-)
+from creases.tables._words.rows import TermEffects
+from creases.tables._words.terms import NEGLIGIBLE, Options, Terms, factor_text, part_name, plain_name
 
 if TYPE_CHECKING:
-    from creases.tables._model.grown_model import GrownModel
-    from creases.tables._model.row_model import RowModel
-
+    from creases.growth import Record
 
 # Units that grew, in words: where each bends, and which rows it was grown for.
 
@@ -142,7 +135,7 @@ def _reason_text(terms: Terms, reason: Reason, there: str) -> str:
 LINES = 12
 
 
-def describe_model(model: RowModel, *, X: Floats | None = None) -> list[str]:
+def describe_model(model: RowFunction, *, X: Floats | None = None) -> list[str]:
     """Return a model of a table as lines of text, the most important column first.
 
     The same lines are printed for the model, and stand in its reports, in notebooks and in the studio.
@@ -181,7 +174,7 @@ def describe_model(model: RowModel, *, X: Floats | None = None) -> list[str]:
     return [opening_text(terms), *texts, *grown, *_column_notes(model), *model._facts.get("notes", ())]
 
 
-def _column_notes(model: RowModel) -> list[str]:
+def _column_notes(model: RowFunction) -> list[str]:
     """Return which columns are left out and why, and which of the others may give the target away."""
     encoding = model.schema.encoding
     if encoding is None:
@@ -223,6 +216,42 @@ def _range_text(low: float, high: float, terms: Terms) -> str:
     return f"{terms.amount_text(low)} to {terms.amount_text(high)}{terms.unit}"
 
 
+# Growth steps and stages in a few words.
+
+
+def describe_step(record: Record) -> str:
+    """Say what a growth step did: ``1 unit added``."""
+    added, removed = len(record.units), len(record.removed)
+    if record.action == "revive":
+        return f"{plural(removed, 'unit')} reinitialised"
+    if record.action == "narrow":
+        return f"{plural(removed, 'unit')} removed"
+    return f"{plural(added, 'unit')} added"
+
+
+def describe_stages(function: CurveModel) -> list[str]:
+    """Say what each stage brought: ``curves: log loss 0.412, 0.031 ± 0.008 lower (kept, 14 bends)``.
+
+    Only the stage that is kept is made simple, so bends of others say nothing.
+    """
+    family = "classes" if function.n_classes else function.family
+    known = {"classes": "log loss", "normal": "unexplained variance", "lognormal": "unexplained variance of logarithms"}
+    loss = known.get(family, "quantile loss" if family.startswith("quantile") else f"{family} deviance")
+    return [_stage_text(step, loss) for step in function.steps]
+
+
+def _stage_text(step: Step, loss: str) -> str:
+    text = f"{step.stage}: {loss} {step.loss:.4f}"
+    if step.stage != "linear":
+        change = "lower" if step.gain >= 0 else "higher"
+        text += f", {abs(step.gain):.4f} ± {step.error:.4f} {change}" if abs(step.gain) >= 0.00005 else ", no lower"
+    if not step.is_kept:
+        return text
+    parts = [plural(step.planes, "plane")] if step.planes else []
+    parts += [plural(round(step.bends), "bend")] if round(step.bends) else []
+    return f"{text} (kept{', ' if parts else ''}{' with '.join(parts)})"
+
+
 # A grown network in the words that curves have: what each column adds, and what it could add at most.
 
 
@@ -233,10 +262,10 @@ class NetworkTerms(Terms):
     most_rows: ClassVar[int] = 200  # each takes longer
     has_curves: ClassVar[bool] = False
 
-    model: Any  #: a ``GrownModel``
+    model: Any  #: a grown network
 
     @classmethod
-    def from_network(cls, model: GrownModel) -> Self:
+    def from_network(cls, model: RowFunction) -> Self:
         """Return the terms of a grown network."""
         schema = model.schema
         return cls(model, schema.encoder, schema.classes, plain_name(schema.target), schema.threshold)

@@ -12,6 +12,7 @@ import numpy as np
 from creases._text import common_decimals, format_fixed, format_percent, format_value, plural
 from creases._typing import Floats
 from creases._validation import check_vector
+from creases.tables._model.schema import RowFunction
 from creases.tables._words.column_text import cell_text
 from creases.tables._words.points import probability, share_probability
 from creases.tables._words.terms import Terms, class_labels, factor_text
@@ -87,19 +88,58 @@ class RowExplanation:
         return {"row": self.name, "predicted": self.predicted, **known, **numbers, **chances, "effects": effects}
 
 
+# What each column of a table adds to the scores of a model, exactly.
+
+INTERCEPT = "intercept"
+
+
+def _column_parts(model: RowFunction, X: Floats) -> dict[str, Floats]:
+    """Return the intercept, and what each column, each plane and the units add to the scores of rows X, (n, m) each.
+
+    A sum of curves is divided as it is, a network by integrated gradients from the mean row, which add up exactly too.
+    """
+    columns = model.schema.columns
+    start, by_input = model._input_parts(X)
+    inputs = dict(zip(model.schema.features, columns, strict=True))
+    parts: dict[str, Floats] = {column: np.zeros_like(start) for column in dict.fromkeys(columns)}
+    mixed: dict[str, Floats] = {}
+    for name, part in by_input.items():
+        if name in inputs:
+            parts[inputs[name]] += part
+        else:
+            mixed[_unused_name(name, [*parts, *mixed])] = part
+    return {_unused_name(INTERCEPT, [*parts, *mixed]): start} | parts | mixed
+
+
+def _explain_rows(model: RowFunction, X: Floats) -> pd.DataFrame:
+    """Return the parts as a table with a row for each of the rows; of several scores each has columns of its own."""
+    import pandas as pd
+
+    parts = _column_parts(model, X)
+    if len(model.schema.score_names) == 1:
+        return pd.DataFrame({name: part[:, 0] for name, part in parts.items()})
+    keys = [(score, name) for score in model.schema.score_names for name in parts]
+    values = [part[:, k] for k in range(len(model.schema.score_names)) for part in parts.values()]
+    return pd.DataFrame(np.stack(values, axis=1), columns=pd.MultiIndex.from_tuples(keys))
+
+
+def _unused_name(name: str, used: list[str]) -> str:
+    while name in used:  # a column may have this name
+        name += "'"
+    return name
+
+
 @dataclass(frozen=True, eq=False)
 class RowExplanations:
     """Why rows get their predictions; print it, or take one row's explanation, or all of them as a table."""
 
-    model: Any  #: of a table
+    model: RowFunction
     X: Floats  #: (n, d) the rows, encoded
 
     @cached_property
     def parts(self) -> pd.DataFrame:
         """What each column adds to the scores, a line for each row; its cells sum to the score."""
-        from creases.tables._model.row_model import explain_rows
-
-        return explain_rows(self.model, self.X)
+        return _explain_rows(self.model, self.X)
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -120,7 +160,7 @@ class RowExplanations:
         return str(self.parts.to_html())
 
 
-def explain_row(model: Any, x: Floats, *, name: str = "this row", truth: str = "") -> RowExplanation:
+def explain_row(model: RowFunction, x: Floats, *, name: str = "this row", truth: str = "") -> RowExplanation:
     """Explain the prediction for an encoded row x (d,).
 
     Parameters

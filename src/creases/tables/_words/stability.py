@@ -12,7 +12,8 @@ from creases._typing import Bools, Floats
 from creases.tables._stages.basis import PiecewiseLinear
 from creases.tables._stages.pairs import PairHinges
 from creases.tables._words.goals import class_goals
-from creases.tables._words.terms import InputRanges, Terms
+from creases.tables._words.rows import InputRanges
+from creases.tables._words.terms import Terms
 
 #: Bounds nearer to 0 than this share of their size may be rounding.
 ROUNDING = 1e-9

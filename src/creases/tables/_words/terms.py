@@ -7,24 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, expm1, log
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from creases._text import format_change, format_value, plural, short_names
 from creases._typing import Bools, Floats, Ints
 from creases.tables._encoding.columns import ColumnEncoding
 from creases.tables._encoding.encoding import Feature, TableEncoding
-from creases.tables._reading.times import CYCLES, FEW_DAYS, date_numbers
 from creases.tables._stages.families import apply_link
-from creases.tables._stages.model import CurveModel
-
-if TYPE_CHECKING:
-    from creases.tables._model.row_model import RowModel
-    from creases.tables._model.table_model import TableModel
-    from creases.tables._words.column_text import Options
-
+from creases.tables._stages.model import CurveModel, Plane, add_margins
 
 #: Points by which odds double, and the points of one unit of log-odds.
 DOUBLING = 10.0
@@ -38,6 +30,9 @@ FACTOR = 1.5
 
 #: Points that nobody sees: odds change by less than a thousandth.
 UNSEEN = 0.01
+
+#: Pairs of options of a plane that are evaluated at once.
+PAIRS = 400_000
 
 #: Terms that change the prediction by less than this share of the largest count as constant.
 NEGLIGIBLE = 1e-6
@@ -97,6 +92,19 @@ class ColumnTerm:
 
 
 @dataclass(frozen=True, eq=False)
+class Options:
+    """The cells that one column could have; the first is the row's own."""
+
+    term: ColumnTerm
+    values: Floats  #: (n, inputs of the column)
+    costs: Floats  #: (n,) rising from 0
+
+    def __len__(self) -> int:
+        """Return the number of options."""
+        return len(self.costs)
+
+
+@dataclass(frozen=True, eq=False)
 class Terms:
     """A model of curves with the columns, classes and units of its table.
 
@@ -113,12 +121,6 @@ class Terms:
     classes: tuple[str, ...] | None
     target: str
     threshold: float
-
-    @classmethod
-    def from_model(cls, model: TableModel) -> Terms:
-        """Return the terms of a model with curves."""
-        schema = model.schema
-        return cls(model.function, schema.encoder, schema.classes, plain_name(schema.target), schema.threshold)
 
     @cached_property
     def columns(self) -> tuple[ColumnTerm, ...]:
@@ -241,9 +243,60 @@ class Terms:
 
     def gains(self, x: Floats, D: Floats, options: Options, columns: Sequence[Options]) -> Floats:
         """Return by how much each option (n,) of a column brings each part of a goal (n, k) nearer at most."""
-        from creases.tables._words.changes import curve_gains
+        inputs = options.term.inputs
+        curves = list(self.model.curves.values())
+        parts = [curves[j](options.values[:, k]) for k, j in enumerate(inputs)]
+        total = self.to_points(np.sum(parts, axis=0)) @ D.T
+        gains = np.asarray(total - total[0])
+        by_name = {feature.name: other for other in columns for feature in other.term.features}
+        for plane in self.model.planes:
+            first, second = (by_name[group[0]] for group in plane.features)
+            if options.term in (first.term, second.term):
+                gains = gains + self._plane_gains(x, D, plane, options, second if options is first else first, first)
+        if self.model.units is not None:
+            gains = gains + self._unit_gains(x, D, options)
+        return gains
 
-        return curve_gains(self, x, D, options, columns)
+    def _plane_gains(
+        self, x: Floats, D: Floats, plane: Plane, options: Options, other: Options, first: Options
+    ) -> Floats:
+        """Return what a plane adds at most with each option of one of its columns.
+
+        The change of both is the first's, with the row's own second cell, and then the second's, with the new first.
+        """
+        if options is first:
+            rows = np.repeat(x[None], len(options), axis=0)
+            rows[:, options.term.inputs] = options.values
+            values = self.to_points(plane(rows)) @ D.T
+            return np.asarray(values - values[0])
+        result = np.full((len(options), len(D)), -np.inf)
+        size = max(1, PAIRS // len(options))
+        for start in range(0, len(other), size):
+            part = other.values[start : start + size]
+            rows = np.repeat(x[None], len(options) * len(part), axis=0)
+            rows[:, options.term.inputs] = np.repeat(options.values, len(part), axis=0)
+            rows[:, other.term.inputs] = np.tile(part, (len(options), 1))
+            values = (self.to_points(plane(rows)) @ D.T).reshape(len(options), len(part), -1)
+            result = np.maximum(result, (values - values[:1]).max(axis=1))
+        return result
+
+    def _unit_gains(self, x: Floats, D: Floats, options: Options) -> Floats:
+        """Return what units add at most: a unit changes by no more than its input, if in the right direction.
+
+        What is taken out of them by columns is known exactly.
+        """
+        units = self.model.units
+        assert units is not None
+        rows = np.repeat(x[None], len(options), axis=0)
+        rows[:, options.term.inputs] = options.values
+        spread = units.spread(rows)
+        moved = (spread - spread[0]) @ units.weights.T  # (n, h): of this column alone
+        effect = self.to_points(units.outputs) @ D.T  # (h, k)
+        margins = add_margins(np.zeros((len(rows), units.outputs.shape[1])), units.margins, rows)
+        known = self.to_points(margins - margins[0]) @ D.T
+        return np.asarray(
+            known + np.maximum(moved, 0) @ np.maximum(effect, 0) + np.minimum(moved, 0) @ np.minimum(effect, 0)
+        )
 
     def curve_values(self, j: int) -> tuple[Floats, Floats]:
         """Return knots (k,) and values (k, m) of the curve of input j, in the units of the terms."""
@@ -309,49 +362,6 @@ class Terms:
         return tuple(names)
 
 
-@dataclass(frozen=True, eq=False)
-class TermEffects:
-    """What each term of a model does to the predictions of the rows that it was fitted to, in the units of the terms.
-
-    Every text and picture takes the order of the terms and their ranges from here, so that they agree.
-    """
-
-    sizes: Floats  #: (t,) mean absolute effect; of several classes that of the one moved most
-    ranges: Floats | None  #: (t, 2) least and largest effect on any class; None if no rows are known
-
-    @classmethod
-    def from_rows(cls, terms: Terms, X: Floats, count: Floats | Ints | None = None) -> TermEffects:
-        """Return the effects on encoded rows X (n, d), each of which occurs ``count`` (n,) times."""
-        effects = terms.contributions(X)
-        sizes = np.average(np.abs(effects).max(axis=2), axis=0, weights=count)
-        return cls(sizes, np.stack([effects.min(axis=(0, 2)), effects.max(axis=(0, 2))], axis=1))
-
-    @classmethod
-    def from_model(cls, model: RowModel, terms: Terms, X: Floats | None = None) -> TermEffects:
-        """Return the effects on rows X, or on those that the model was fitted to, which it has or remembers.
-
-        Without any, the size of a column is a quarter of its range.
-        """
-        if X is not None:
-            return cls.from_rows(terms, X)
-        if (stored := model._facts.get("effects")) is not None:
-            values = np.array([stored[name] for name in terms.parts]).reshape(-1, 3) * terms.scale
-            return cls(values[:, 0], values[:, 1:])
-        data = model.data
-        if data is None:
-            return cls(np.concatenate([terms.spans / 4, np.zeros(len(terms.names) - len(terms.columns))]), None)
-        used = np.sort(np.concatenate(data.parts[:2]))
-        used = used[np.linspace(0, len(used) - 1, min(len(used), terms.most_rows)).astype(np.int64)]
-        return cls.from_rows(terms, data.rows.X[used], data.rows.count[used])
-
-    def to_dict(self, terms: Terms) -> dict[str, list[float]]:
-        """Return size, least and largest effect on the scores by the name of each part, the largest first."""
-        assert self.ranges is not None
-        table = np.column_stack([self.sizes, self.ranges]) / terms.scale
-        order = np.argsort(-self.sizes, kind="stable")
-        return {terms.parts[k]: table[k].tolist() for k in order}
-
-
 def factor_text(value: float) -> str:
     """Return the factor that adding to a logarithm is: in per cent while it is small.
 
@@ -377,29 +387,6 @@ def class_labels(classes: Sequence[str], target: str) -> tuple[str, ...]:
     return short_names([f"{target}={name}" for name in classes] if is_number else classes)
 
 
-def training_rows(model: TableModel) -> Floats | None:
-    """Return the encoded rows (n, d) that a model was trained on; None if it was loaded without them."""
-    data = model.data
-    return None if data is None else data.rows.X[np.sort(np.concatenate(data.parts[:2]))]
-
-
-def table_rows(model: RowModel) -> Floats | None:
-    """Return all encoded rows (n, d) of a model's table; a loaded model reads them again, if they are still there."""
-    from creases.errors import CreasesError
-    from creases.tables._folder.folder import RunFile
-    from creases.tables._folder.settings import FitSettings
-
-    if (data := model.data) is not None:
-        return np.asarray(data.rows.X)
-    folder = model._facts.get("folder")
-    if folder is None or not (folder / RunFile.SETTINGS).exists():
-        return None
-    try:
-        return np.asarray(FitSettings.load(folder).load_problem().X)
-    except (CreasesError, OSError):
-        return None  # the table has gone
-
-
 def plain_name(name: str) -> str:
     """Return a column's name without the unit in it: ``petal length`` of ``petal length (cm)``."""
     match = _UNIT.match(name)
@@ -413,101 +400,8 @@ def part_name(feature: Feature, terms: Terms) -> str:
     return f"{feature.part} of {plain_name(feature.column)}"
 
 
-# What the inputs of a model are in the rows it was trained on: ranges, spreads, whole numbers, days.
-
-
-@dataclass(frozen=True, eq=False)
-class InputRanges:
-    """The values of inputs that occur."""
-
-    low: Floats  #: (d,)
-    high: Floats  #: (d,)
-    spread: Floats  #: (d,) standard deviation; 1 where an input is constant
-    unit: Floats  #: (d,) power of ten that all values of a number are multiples of; 0 if there is none
-    month_days: frozenset[int]  #: days of the month that dates have; empty if they have many
-
-    @classmethod
-    def from_rows(cls, terms: Terms, X: Floats) -> InputRanges:
-        """Return the ranges in encoded rows X (n, d); a value filled in for a missing one counts nowhere."""
-        d = X.shape[1]
-        low, high, spread, unit = np.zeros(d), np.ones(d), np.ones(d), np.ones(d)
-        days: set[int] = set()
-        for term in terms.columns:
-            known = X[term.is_number(X)]
-            for j in term.inputs.tolist():
-                values = known[:, j] if len(known) else X[:, j]
-                low[j], high[j] = values.min(), values.max()
-                spread[j] = values.std() or 1.0
-                unit[j] = _unit(values)
-            if term.column.kind.date is not None:
-                moments = _moments(term, known[:, days_input(term)])
-                days |= set(((moments - moments.astype("M8[M]")).astype("m8[D]").astype(int) + 1).tolist())
-        return cls(low, high, spread, unit, frozenset(days) if len(days) <= FEW_DAYS else frozenset())
-
-    @classmethod
-    def from_limits(cls, terms: Terms, limits: Floats) -> InputRanges:
-        """Return what is known without rows, from the least and largest value (d, 2) of each input."""
-        low, high = limits.T
-        curves = [terms.curve_values(j)[0] for j in range(len(low))]
-        whole = [bool((np.append(knots, ends) % 1 == 0).all()) for knots, ends in zip(curves, limits, strict=True)]
-        spread = np.where(high > low, (high - low) / 4, 1.0)
-        return cls(low, high, spread, np.where(whole, 1.0, 0.0), frozenset())
-
-
-def model_ranges(model: TableModel, terms: Terms, X: Floats | None = None) -> InputRanges:
-    """Return what the inputs of a model are: in rows X (n, d), in those trained on, or as far as the model knows."""
-    X = training_rows(model) if X is None else X
-    return InputRanges.from_limits(terms, model.schema.ranges) if X is None else InputRanges.from_rows(terms, X)
-
-
-def _unit(values: Floats) -> float:
-    """Return the largest power of ten, up to 1, that values (n,) are multiples of; 0 if they have many decimals."""
-    for decimals in range(7):
-        if (np.round(values, decimals) == values).all():
-            return float(10.0**-decimals)
-    return 0.0
-
-
 def days_input(term: ColumnTerm) -> int:
     """Return the input of a date that counts days."""
     date = term.column.kind.date
     assert date is not None
     return int(term.inputs[date.parts.index("days")])
-
-
-def _moments(term: ColumnTerm, days: Floats) -> NDArray[np.datetime64]:
-    """Return days since the first one (n,) as moments, to the millisecond."""
-    date = term.column.kind.date
-    assert date is not None
-    return np.datetime64(date.first, "ms") + np.round(days * 86_400_000).astype("m8[ms]")
-
-
-def date_options(term: ColumnTerm, x: Floats, ranges: InputRanges) -> tuple[Floats, Floats]:
-    """Return the other dates that a row x (d,) could have: their distance in days (n,) and encoded parts (n, parts).
-
-    They are at the same time of day within the range of the table. A month or weekday that never changes in the table
-    does not here.
-    """
-    date, j = term.column.kind.date, days_input(term)
-    assert date is not None
-    start = float(x[j])
-    steps = np.arange(np.ceil(ranges.low[j] - start - 1e-9), np.floor(ranges.high[j] - start + 1e-9) + 1)
-    own = _parts(term, np.array([start]))
-    days = start + steps[steps != 0]
-    parts = _parts(term, days)
-    allowed = np.ones(len(days), bool)
-    for name in ("month",) if ranges.month_days else ("month", "weekday"):
-        if name not in date.parts and ranges.high[j] - ranges.low[j] > CYCLES[name]:
-            allowed &= np.floor(parts[name]) == np.floor(own[name])
-    if ranges.month_days:
-        allowed &= np.isin(parts["day"], sorted(ranges.month_days))
-    table = np.stack([parts[name] for name in date.parts], axis=1)[allowed]
-    return np.abs(days - start)[allowed], table
-
-
-def _parts(term: ColumnTerm, days: Floats) -> dict[str, Floats]:
-    """Return the parts of dates, days since the first one (n,), as the encoding computes them, and the day of month."""
-    date = term.column.kind.date
-    assert date is not None
-    moments = _moments(term, days).astype("M8[us]")
-    return date_numbers(moments, date.first, whole_months=date.whole_months) | {"days": days}

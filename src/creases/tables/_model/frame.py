@@ -1,0 +1,135 @@
+"""Predictions as a table, and what is said of them: how many, of what, outside of what is known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from creases._typing import Floats
+from creases.errors import InputError
+from creases.tables._encoding.encoding import Unusual
+from creases.tables._model.intervals import check_coverage, predict_intervals, predict_sets
+from creases.tables._model.schema import RowFunction, probabilities
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def predict_frame(
+    model: RowFunction,
+    X: Floats,
+    *,
+    budget: float = 0.0,
+    coverage: float | None = None,
+    by: str | None = None,
+    **where: Any,
+) -> pd.DataFrame:
+    """Return the predictions for encoded rows X (n, d) as a table: see :meth:`RowModel.frame`."""
+    import pandas as pd
+
+    schema, outputs = model.schema, model._outputs(X)
+    if schema.classes is None:
+        columns: dict[str, Any] = {f"predicted {name}": outputs[:, k] for k, name in enumerate(schema.targets)}
+    else:
+        columns = {f"predicted {schema.target or 'class'}": schema.decide(outputs)}
+        chances = probabilities(outputs)
+        columns |= {f"probability {name}": chances[:, k] for k, name in enumerate(schema.classes)}
+    columns |= _bound(model, X, coverage, by) | model._place(X)
+    outside = schema.outside(X)
+    columns["outside"] = ["yes" if beyond else "no" for beyond in outside]
+    columns["outside in"] = [", ".join(beyond) for beyond in outside]
+    if budget > 0 and schema.classes is not None:
+        columns |= _boundary_distances(model, X, budget, where)
+    return pd.DataFrame(columns)
+
+
+def _bound(model: RowFunction, X: Floats, coverage: float | None, by: str | None) -> dict[str, Any]:
+    """Return intervals or sets of encoded rows X (n, d) as columns of a table."""
+    if coverage is None:
+        if by is not None:
+            raise InputError("by", "come with a coverage", repr(by), "add {0}", [("coverage", 0.9)])
+        return {}
+    share, schema = f"{100 * check_coverage(coverage):g} %", model.schema
+    if schema.classes is None:
+        low, high = predict_intervals(model, X, coverage, by).T
+        return {f"least {schema.target} at {share}": low, f"largest {schema.target} at {share}": high}
+    sets = predict_sets(model, X, coverage, by)
+    return {f"classes at {share}": ["; ".join(str(schema.classes[k]) for k in numbers) for numbers in sets]}
+
+
+def _boundary_distances(model: RowFunction, X: Floats, budget: float, where: dict[str, Any]) -> dict[str, list[Any]]:
+    """Return how far encoded rows X (n, d) are from another decision, in standard deviations, as columns of a table.
+
+    ``budget`` is the time for each row, in seconds; ``where`` has the engine, n_jobs and address of
+    :func:`creases.certify.margins`.
+    """
+    from creases.certify import margins  # imports torch
+
+    names = ("boundary distance", "boundary distance at least", "distance proved")
+    if not len(X):
+        return {name: [] for name in names}
+    net = model.schema.decision_network(model.network)
+    safe = margins(net, X, weights=1 / model.schema.spread, budget=budget, **where)
+    proved = ["yes" if proved else "no" for proved in safe.proved]
+    return dict(zip(names, (safe.distance.tolist(), safe.lower_bound.tolist(), proved), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionSummary:
+    """What is said of predictions; sums over blocks."""
+
+    rows: int = 0
+    outside: int = 0
+    in_new_regions: int | None = None
+    classes: Counter[str] | None = None  #: how often each class was predicted
+    values: tuple[float, float, float] | None = None  #: of a regression: least, sum, largest
+    unusual: tuple[Unusual, ...] = ()
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, has_classes: bool, unusual: Sequence[Unusual] = ()) -> PredictionSummary:
+        """Return the summary of a table of predictions: see :func:`predict_frame`."""
+        predicted = frame.iloc[:, 0]
+        new = int((frame["region"] == 0).sum()) if "region" in frame else None
+        outside = int((frame["outside"] == "yes").sum())
+        if has_classes:
+            counts = Counter({str(name): int(n) for name, n in predicted.value_counts().items()})
+            return cls(len(frame), outside, new, classes=counts, unusual=tuple(unusual))
+        values = (float(predicted.min()), float(predicted.sum()), float(predicted.max())) if len(frame) else None
+        return cls(len(frame), outside, new, values=values, unusual=tuple(unusual))
+
+    def __add__(self, other: PredictionSummary) -> PredictionSummary:
+        regions = [each.in_new_regions for each in (self, other) if each.in_new_regions is not None]
+        classes = [each.classes for each in (self, other) if each.classes is not None]
+        values = [each.values for each in (self, other) if each.values is not None]
+        return PredictionSummary(
+            self.rows + other.rows,
+            self.outside + other.outside,
+            sum(regions) if regions else None,
+            sum(classes, Counter()) if classes else None,
+            (min(v[0] for v in values), sum(v[1] for v in values), max(v[2] for v in values)) if values else None,
+            _add_unusual(self.unusual, other.unusual),
+        )
+
+    def to_dict(self, out: Path | None = None) -> dict[str, Any]:
+        """Return the summary as plain values; ``out`` is the file that has the predictions."""
+        plain: dict[str, Any] = {"file": out and str(out), "rows": self.rows, "outside": self.outside}
+        if self.in_new_regions is not None:
+            plain["in_new_regions"] = self.in_new_regions
+        predicted: dict[str, Any] = {}
+        if self.classes is not None:
+            predicted = dict(self.classes.most_common())
+        elif self.values is not None:
+            predicted = dict(zip(("least", "mean", "largest"), self.values, strict=True))
+            predicted["mean"] /= self.rows
+        return plain | {"predicted": predicted, "notes": [str(each) for each in self.unusual]}
+
+
+def _add_unusual(first: tuple[Unusual, ...], second: tuple[Unusual, ...]) -> tuple[Unusual, ...]:
+    merged: dict[tuple[str, str], Unusual] = {}
+    for each in (*first, *second):
+        known = merged.get((each.column, each.what))
+        merged[each.column, each.what] = each if known is None else replace(known, count=known.count + each.count)
+    return tuple(merged.values())

@@ -1,0 +1,172 @@
+"""The rows behind a model: what its terms do to them, and which values occur in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from creases._typing import Floats, Ints
+from creases.errors import CreasesError
+from creases.tables._folder.folder import RunFile
+from creases.tables._model.schema import RowFunction
+from creases.tables._reading.times import CYCLES, FEW_DAYS, date_numbers
+from creases.tables._words.terms import ColumnTerm, Terms, days_input
+
+
+@dataclass(frozen=True, eq=False)
+class TermEffects:
+    """What each term of a model does to the predictions of the rows that it was fitted to, in the units of the terms.
+
+    Every text and picture takes the order of the terms and their ranges from here, so that they agree.
+    """
+
+    sizes: Floats  #: (t,) mean absolute effect; of several classes that of the one moved most
+    ranges: Floats | None  #: (t, 2) least and largest effect on any class; None if no rows are known
+
+    @classmethod
+    def from_rows(cls, terms: Terms, X: Floats, count: Floats | Ints | None = None) -> TermEffects:
+        """Return the effects on encoded rows X (n, d), each of which occurs ``count`` (n,) times."""
+        effects = terms.contributions(X)
+        sizes = np.average(np.abs(effects).max(axis=2), axis=0, weights=count)
+        return cls(sizes, np.stack([effects.min(axis=(0, 2)), effects.max(axis=(0, 2))], axis=1))
+
+    @classmethod
+    def from_model(cls, model: RowFunction, terms: Terms, X: Floats | None = None) -> TermEffects:
+        """Return the effects on rows X, or on those that the model was fitted to, which it has or remembers.
+
+        Without any, the size of a column is a quarter of its range.
+        """
+        if X is not None:
+            return cls.from_rows(terms, X)
+        if (stored := model._facts.get("effects")) is not None:
+            values = np.array([stored[name] for name in terms.parts]).reshape(-1, 3) * terms.scale
+            return cls(values[:, 0], values[:, 1:])
+        data = model.data
+        if data is None:
+            return cls(np.concatenate([terms.spans / 4, np.zeros(len(terms.names) - len(terms.columns))]), None)
+        used = np.sort(np.concatenate(data.parts[:2]))
+        used = used[np.linspace(0, len(used) - 1, min(len(used), terms.most_rows)).astype(np.int64)]
+        return cls.from_rows(terms, data.rows.X[used], data.rows.count[used])
+
+    def to_dict(self, terms: Terms) -> dict[str, list[float]]:
+        """Return size, least and largest effect on the scores by the name of each part, the largest first."""
+        assert self.ranges is not None
+        table = np.column_stack([self.sizes, self.ranges]) / terms.scale
+        order = np.argsort(-self.sizes, kind="stable")
+        return {terms.parts[k]: table[k].tolist() for k in order}
+
+
+def training_rows(model: RowFunction) -> Floats | None:
+    """Return the encoded rows (n, d) that a model was trained on; None if it was loaded without them."""
+    data = model.data
+    return None if data is None else data.rows.X[np.sort(np.concatenate(data.parts[:2]))]
+
+
+def table_rows(model: RowFunction) -> Floats | None:
+    """Return all encoded rows (n, d) of a model's table; a loaded model reads them again, if they are still there."""
+    from creases.tables._folder.settings import FitSettings
+
+    if (data := model.data) is not None:
+        return np.asarray(data.rows.X)
+    folder = model._facts.get("folder")
+    if folder is None or not (folder / RunFile.SETTINGS).exists():
+        return None
+    try:
+        return np.asarray(FitSettings.load(folder).load_problem().X)
+    except (CreasesError, OSError):
+        return None  # the table has gone
+
+
+# What the inputs of a model are in the rows it was trained on: ranges, spreads, whole numbers, days.
+
+
+@dataclass(frozen=True, eq=False)
+class InputRanges:
+    """The values of inputs that occur."""
+
+    low: Floats  #: (d,)
+    high: Floats  #: (d,)
+    spread: Floats  #: (d,) standard deviation; 1 where an input is constant
+    unit: Floats  #: (d,) power of ten that all values of a number are multiples of; 0 if there is none
+    month_days: frozenset[int]  #: days of the month that dates have; empty if they have many
+
+    @classmethod
+    def from_rows(cls, terms: Terms, X: Floats) -> InputRanges:
+        """Return the ranges in encoded rows X (n, d); a value filled in for a missing one counts nowhere."""
+        d = X.shape[1]
+        low, high, spread, unit = np.zeros(d), np.ones(d), np.ones(d), np.ones(d)
+        days: set[int] = set()
+        for term in terms.columns:
+            known = X[term.is_number(X)]
+            for j in term.inputs.tolist():
+                values = known[:, j] if len(known) else X[:, j]
+                low[j], high[j] = values.min(), values.max()
+                spread[j] = values.std() or 1.0
+                unit[j] = _unit(values)
+            if term.column.kind.date is not None:
+                moments = _moments(term, known[:, days_input(term)])
+                days |= set(((moments - moments.astype("M8[M]")).astype("m8[D]").astype(int) + 1).tolist())
+        return cls(low, high, spread, unit, frozenset(days) if len(days) <= FEW_DAYS else frozenset())
+
+    @classmethod
+    def from_limits(cls, terms: Terms, limits: Floats) -> InputRanges:
+        """Return what is known without rows, from the least and largest value (d, 2) of each input."""
+        low, high = limits.T
+        curves = [terms.curve_values(j)[0] for j in range(len(low))]
+        whole = [bool((np.append(knots, ends) % 1 == 0).all()) for knots, ends in zip(curves, limits, strict=True)]
+        spread = np.where(high > low, (high - low) / 4, 1.0)
+        return cls(low, high, spread, np.where(whole, 1.0, 0.0), frozenset())
+
+
+def model_ranges(model: RowFunction, terms: Terms, X: Floats | None = None) -> InputRanges:
+    """Return what the inputs of a model are: in rows X (n, d), in those trained on, or as far as the model knows."""
+    X = training_rows(model) if X is None else X
+    return InputRanges.from_limits(terms, model.schema.ranges) if X is None else InputRanges.from_rows(terms, X)
+
+
+def _unit(values: Floats) -> float:
+    """Return the largest power of ten, up to 1, that values (n,) are multiples of; 0 if they have many decimals."""
+    for decimals in range(7):
+        if (np.round(values, decimals) == values).all():
+            return float(10.0**-decimals)
+    return 0.0
+
+
+def _moments(term: ColumnTerm, days: Floats) -> NDArray[np.datetime64]:
+    """Return days since the first one (n,) as moments, to the millisecond."""
+    date = term.column.kind.date
+    assert date is not None
+    return np.datetime64(date.first, "ms") + np.round(days * 86_400_000).astype("m8[ms]")
+
+
+def date_options(term: ColumnTerm, x: Floats, ranges: InputRanges) -> tuple[Floats, Floats]:
+    """Return the other dates that a row x (d,) could have: their distance in days (n,) and encoded parts (n, parts).
+
+    They are at the same time of day within the range of the table. A month or weekday that never changes in the table
+    does not here.
+    """
+    date, j = term.column.kind.date, days_input(term)
+    assert date is not None
+    start = float(x[j])
+    steps = np.arange(np.ceil(ranges.low[j] - start - 1e-9), np.floor(ranges.high[j] - start + 1e-9) + 1)
+    own = _parts(term, np.array([start]))
+    days = start + steps[steps != 0]
+    parts = _parts(term, days)
+    allowed = np.ones(len(days), bool)
+    for name in ("month",) if ranges.month_days else ("month", "weekday"):
+        if name not in date.parts and ranges.high[j] - ranges.low[j] > CYCLES[name]:
+            allowed &= np.floor(parts[name]) == np.floor(own[name])
+    if ranges.month_days:
+        allowed &= np.isin(parts["day"], sorted(ranges.month_days))
+    table = np.stack([parts[name] for name in date.parts], axis=1)[allowed]
+    return np.abs(days - start)[allowed], table
+
+
+def _parts(term: ColumnTerm, days: Floats) -> dict[str, Floats]:
+    """Return the parts of dates, days since the first one (n,), as the encoding computes them, and the day of month."""
+    date = term.column.kind.date
+    assert date is not None
+    moments = _moments(term, days).astype("M8[us]")
+    return date_numbers(moments, date.first, whole_months=date.whole_months) | {"days": days}
