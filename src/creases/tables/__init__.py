@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from creases.tables._explain.effects import CategoryEffect, NumberEffect, effects
     from creases.tables._explain.importance import Importance, importance, interactions
     from creases.tables._explain.table import Columns
-    from creases.tables._fit.experiment import Experiment
+    from creases.tables._fit.experiment import Experiment, grow_table
     from creases.tables._fit.fit_table import fit_settings, fit_table
-    from creases.tables._fit.grow_table import grow_table
     from creases.tables._fit.snapshots import Snapshot, Snapshots
     from creases.tables._folder.folder import RunFile, lock_folder, prepare_folder
     from creases.tables._folder.model_loading import load, load_fit
@@ -145,12 +144,14 @@ _HOMES = {
         "interactions",
     ),
     "_explain.table": ("Columns",),
-    "_fit.experiment": ("Experiment",),
+    "_fit.experiment": (
+        "Experiment",
+        "grow_table",
+    ),
     "_fit.fit_table": (
         "fit_settings",
         "fit_table",
     ),
-    "_fit.grow_table": ("grow_table",),
     "_fit.snapshots": (
         "Snapshot",
         "Snapshots",

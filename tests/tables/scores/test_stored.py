@@ -10,7 +10,7 @@ import pytest
 
 import creases
 from creases.tables import RunFile, model_baselines
-from creases.tables._scores import stored
+from creases.tables._scores import baselines as stored
 
 
 @pytest.fixture(scope="module", params=["number", "class"])

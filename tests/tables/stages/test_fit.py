@@ -220,7 +220,7 @@ def test_held_out_scores_are_of_fits_that_have_not_seen_the_rows() -> None:
 
 @pytest.mark.slow
 def test_a_threshold_is_chosen_by_held_out_rows() -> None:
-    from creases.tables._fit.threshold import best_threshold
+    from creases.tables._scores.metrics import best_threshold
     from creases.tables._split.split import CurveConfig, TableSplit
 
     rng = np.random.default_rng(0)

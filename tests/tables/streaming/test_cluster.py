@@ -25,7 +25,7 @@ import ray
 from ray.cluster_utils import Cluster
 import creases
 from creases._engines._ray import Ray
-from creases.tables._streaming import head
+from creases.tables._streaming import table as head
 
 pattern, run, marks = sys.argv[1], sys.argv[2], Path(sys.argv[3])
 head.KIND_ROWS = 900
@@ -121,7 +121,7 @@ cluster.shutdown()
 @pytest.mark.slow
 @pytest.mark.thorough
 def test_a_model_is_the_same_bit_for_bit_where_one_of_two_nodes_is_killed_with_its_task(tmp_path, monkeypatch):
-    from creases.tables._streaming import head
+    from creases.tables._streaming import table as head
 
     pytest.importorskip("ray")
     pattern = write_parts(make_table(9_000, classes=2), tmp_path)

@@ -15,11 +15,10 @@ from creases._engines._local import Serial
 from creases.errors import FileError, InputError
 from creases.tables import CurveConfig
 from creases.tables._streaming import files
-from creases.tables._streaming import head as streamed
+from creases.tables._streaming import table as streamed
 from creases.tables._streaming.files import find_files
-from creases.tables._streaming.head import read_head, spread_rows
 from creases.tables._streaming.passes import sum_task
-from creases.tables._streaming.table import open_table
+from creases.tables._streaming.table import open_table, read_head, spread_rows
 
 from .conftest import make_table, write_parts
 from .test_stream import READING

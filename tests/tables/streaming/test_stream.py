@@ -25,8 +25,7 @@ from creases.tables._split.split import row_keys
 from creases.tables._streaming import passes
 from creases.tables._streaming import table as streamed
 from creases.tables._streaming.files import find_files
-from creases.tables._streaming.head import copy_rows
-from creases.tables._streaming.table import open_table
+from creases.tables._streaming.table import copy_rows, open_table
 
 from .conftest import make_table, write_parts
 

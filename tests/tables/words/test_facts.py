@@ -8,9 +8,8 @@ import pytest
 from creases.certify import monotone, output_range
 from creases.tables._stages.model import Plane
 from creases.tables._stages.pairs import PairHinges, Variable
-from creases.tables._words.facts import _is_shown_by_curve, certify_model
+from creases.tables._words.facts import _is_shown_by_curve, certify_model, measure_stability
 from creases.tables._words.rows import InputRanges
-from creases.tables._words.stability import measure_stability
 from readable_models import make_model, random_model
 
 TEXT = "weight (lb),age,home,y\n" + "".join(

@@ -9,9 +9,8 @@ import creases
 from creases.errors import InputError
 from creases.tables import CurveConfig, TableSplit
 from creases.tables._model.grown_model import make_grown_model
-from creases.tables._words.changes import cheapest_choice, find_changes
+from creases.tables._words.changes import Goal, cheapest_choice, find_changes, parse_goal
 from creases.tables._words.column_text import column_options
-from creases.tables._words.goals import Goal, parse_goal
 from creases.tables._words.rows import InputRanges, date_options
 from readable_models import make_model, random_model
 

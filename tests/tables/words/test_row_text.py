@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import creases
 from creases import problems
 from creases.tables._words.column_text import decode_row
-from creases.tables._words.points import probability, share_probability
 from creases.tables._words.row_text import explain_row
+from creases.tables._words.terms import probability, share_probability
 from readable_models import make_model, set_threshold
 
 TABLE = "age,home,garden,sold,y\n" + "".join(

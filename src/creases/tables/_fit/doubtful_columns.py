@@ -64,7 +64,7 @@ def choose_doubtful(split: TableSplit, narrow: TableEncoding, wide: TableEncodin
     from threadpoolctl import threadpool_limits
 
     used: list[str] = []
-    among = np.sort(np.concatenate(split.parts[:2]))
+    among = split.fitted_rows
     rows = split.rows
     sample = among[least_keys(mix(row_keys(rows.X[among], rows.y[among], config.seed)), TRIAL_ROWS)]
     n_classes = 0 if split.task == "regression" else split.n_outputs

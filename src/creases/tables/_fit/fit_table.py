@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from creases._typing import Ints
 from creases.errors import InputError
 from creases.problems import Problem
-from creases.tables._fit.threshold import best_threshold
 from creases.tables._model.intervals import hold_rows
 from creases.tables._model.row_model import count_rows
 from creases.tables._model.schema import RowSchema
 from creases.tables._model.table_model import TableModel
 from creases.tables._reading.files import is_stream
 from creases.tables._reading.table import read_table
+from creases.tables._scores.metrics import best_threshold
 from creases.tables._split.split import CurveConfig, TableSplit, describe_crossings
 from creases.tables._stages.families import family_with_exposure
 from creases.tables._stages.fit import fit_stages
@@ -137,11 +137,8 @@ def _fit_files(files: TableFiles, reading: Mapping[str, Any], config: CurveConfi
     with open_table(files, reading, config, **engine) as table:
         if isinstance(table, Problem):
             return fit_problem(table, config)
-        problem = table.data.problem
-        warn_of_columns(problem.encoding)
-        named: dict[str, Any] = {"features": problem.features, "classes": problem.classes}
-        named |= {"targets": (problem.target,), "encoding": problem.encoding}
-        return fit_curve_model(table.data, config, **named, stream=table)
+        warn_of_columns(table.data.problem.encoding)
+        return fit_curve_model(table.data, config, **table.data.table_names, stream=table)
 
 
 def make_curve_config(options: Mapping[str, Any]) -> CurveConfig:
@@ -160,9 +157,8 @@ def fit_problem(problem: Problem, config: CurveConfig) -> TableModel:
 
     problem = settle_columns(problem, config)
     warn_of_columns(problem.encoding)
-    targets = (problem.target,) if problem.target else ("",)
-    named: dict[str, Any] = {"features": problem.features, "classes": problem.classes, "targets": targets}
-    return fit_curve_model(TableSplit.from_problem(problem, config), config, encoding=problem.encoding, **named)
+    data = TableSplit.from_problem(problem, config)
+    return fit_curve_model(data, config, **data.table_names)
 
 
 def _fit_several(table: Any, reading: dict[str, Any], config: CurveConfig) -> TableModel:
@@ -212,27 +208,19 @@ def read_problem(table: Any, reading: Mapping[str, Any]) -> Problem:
 
 
 def fit_curve_model(
-    data: TableSplit,
-    config: CurveConfig,
-    *,
-    features: Sequence[str],
-    classes: Sequence[Any] | None,
-    targets: Sequence[str],
-    encoding: TableEncoding | None,
-    labels: NDArray[Any] | None = None,
-    stream: StreamedTable | None = None,
+    data: TableSplit, config: CurveConfig, *, stream: StreamedTable | None = None, **named: Any
 ) -> TableModel:
     """Fit a sum of curves, planes and units to all rows of a split but those to test with.
 
     Every way to fit a table goes through here: :func:`creases.fit_table`, the estimators, ``creases grow``. With a
     ``stream``, ``data`` are a sample of its rows. With ``config.refit`` the model is then fitted to all rows.
+    ``named`` are the features, classes, targets, encoding and labels: see :class:`RowSchema`.
     """
-    named: dict[str, Any] = {"features": features, "classes": classes, "targets": targets, "encoding": encoding}
-    model = _fit(data, config, **named, labels=labels, stream=stream)
+    model = _fit(data, config, stream, **named)
     if not config.refit or not len(data.parts[2]):
         return model
     every = None if stream is None else stream.without_test()
-    again = _fit(data.without_test(), config, **named, labels=labels, stream=every)
+    again = _fit(data.without_test(), config, every, **named)
     before, total = count_rows(model), count_rows(again)["train"]
     note = (
         f"fitted again to all {total:,} rows: the scores are those of the model before, fitted to {before['train']:,} "
@@ -253,13 +241,13 @@ def _describe_sample(data: TableSplit, stream: StreamedTable) -> str:
 def _fit(
     data: TableSplit,
     config: CurveConfig,
+    stream: StreamedTable | None,
     *,
     features: Sequence[str],
     classes: Sequence[Any] | None,
     targets: Sequence[str],
     encoding: TableEncoding | None,
-    labels: NDArray[Any] | None,
-    stream: StreamedTable | None,
+    labels: NDArray[Any] | None = None,
 ) -> TableModel:
     from threadpoolctl import threadpool_limits
 
@@ -267,7 +255,7 @@ def _fit(
 
     if config.threshold != 0.5 and (classes is None or len(classes) != 2):
         raise InputError("threshold", "be 0.5 unless there are two classes", repr(config.threshold))
-    used = np.sort(np.concatenate(data.parts[:2]))
+    used = data.fitted_rows
     n_classes = 0 if classes is None else len(classes)
     n_scores = len(targets) if classes is None else 1 if n_classes == 2 else n_classes
     X = data.rows.X[used]
@@ -296,12 +284,7 @@ def _fit(
     named: dict[str, Any] = {"features": features, "classes": classes, "targets": targets, "encoding": encoding}
     moments, ranges = (data.moments, None) if stream is None else ((stream.center, stream.spread), stream.ranges)
     schema = RowSchema.from_rows(X, moments, **named, labels=labels, threshold=threshold, ranges=ranges)
-    model = TableModel(
-        function=function,
-        schema=schema,
-        data=data,
-        _facts=facts,
-    )
+    model = TableModel(function=function, schema=schema, data=data, _facts=facts)
     if len(targets) > 1:
         return model
     if trades:

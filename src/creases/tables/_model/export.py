@@ -19,8 +19,9 @@ from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._model.dialects import write_python, write_sql
 from creases.tables._model.onnx_export import run_onnx, write_onnx
 from creases.tables._model.program import Dot, Interpolate, Program, label_numbers, make_program
-from creases.tables._model.schema import RowFunction, probabilities
+from creases.tables._model.schema import RowFunction
 from creases.tables._model.sheet import write_sheet
+from creases.tables._stages.families import probabilities
 from creases.tables._words.rows import table_rows
 
 SUFFIXES = (".sql", ".py", ".xlsx", ".onnx")

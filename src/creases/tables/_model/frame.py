@@ -12,7 +12,8 @@ from creases._typing import Floats
 from creases.errors import InputError
 from creases.tables._encoding.encoding import Unusual
 from creases.tables._model.intervals import check_coverage, predict_intervals, predict_sets
-from creases.tables._model.schema import RowFunction, probabilities
+from creases.tables._model.schema import RowFunction
+from creases.tables._stages.families import probabilities
 
 if TYPE_CHECKING:
     import pandas as pd

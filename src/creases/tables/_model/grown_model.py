@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from creases._typing import Floats, Ints
 from creases.errors import InputError
 from creases.tables._explain.table import Table, make_table
-from creases.tables._fit.threshold import choose_threshold
 from creases.tables._folder.folder import RunFile
 from creases.tables._model.row_model import RowModel
 from creases.tables._model.schema import RowSchema
+from creases.tables._scores.metrics import choose_threshold
 
 if TYPE_CHECKING:
     from creases.growth import History

@@ -18,7 +18,8 @@ from creases._files import write_atomically
 from creases._typing import Floats, Ints
 from creases.errors import FileError, InputError
 from creases.tables._folder.folder import RunFile
-from creases.tables._model.schema import RowFunction, probabilities
+from creases.tables._model.schema import RowFunction
+from creases.tables._stages.families import probabilities
 
 #: Rows that are kept at most, and rows of a group that has errors of its own at least.
 MOST_ROWS, GROUP_ROWS = 5_000, 30

@@ -13,7 +13,8 @@ from creases._files import write_atomically
 from creases._typing import Floats
 from creases.errors import FileError, InputError
 from creases.tables._model.program import FIELDS, If, Missing, Name, date_number, label_numbers
-from creases.tables._model.schema import RowFunction, log_odds
+from creases.tables._model.schema import RowFunction
+from creases.tables._stages.families import log_odds
 
 if TYPE_CHECKING:
     from creases.tables._encoding.columns import ColumnEncoding

@@ -16,9 +16,10 @@ import numpy as np
 from creases._typing import Floats
 from creases.tables._encoding.columns import ColumnEncoding
 from creases.tables._encoding.encoding import TableEncoding
-from creases.tables._model.schema import RowFunction, log_odds
+from creases.tables._model.schema import RowFunction
 from creases.tables._reading.numbers import IntervalFormat
 from creases.tables._reading.scales import ScaleFormat
+from creases.tables._stages.families import log_odds
 
 #: Fields of a date with the place of their digits in its text.
 FIELDS = {"year": (1, 4), "month": (6, 2), "day": (9, 2), "hour": (12, 2), "minute": (15, 2), "second": (18, 2)}

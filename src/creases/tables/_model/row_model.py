@@ -18,7 +18,8 @@ from creases._typing import Floats
 from creases.errors import InputError
 from creases.tables._encoding.encoding import EncodedRows
 from creases.tables._folder.folder import RunFile
-from creases.tables._model.schema import RowFunction, probabilities
+from creases.tables._model.schema import RowFunction
+from creases.tables._stages.families import probabilities
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,8 +180,7 @@ class RowModel(RowFunction):
     @cached_property
     def _baselines(self) -> list[Baseline]:
         """The model, a linear one, boosted trees and a constant with their scores on each part of the rows."""
-        from creases.tables._scores.baselines import baselines
-        from creases.tables._scores.stored import load_baselines
+        from creases.tables._scores.baselines import baselines, load_baselines
 
         folder = self._facts.get("folder")
         stored = None if folder is None else load_baselines(folder / RunFile.BASELINES, self._rows)

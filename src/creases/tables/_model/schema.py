@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from creases._text import plural
 from creases._typing import Floats, Ints, Task
 from creases.tables._encoding.encoding import EncodedRows, TableEncoding, number_encoding
+from creases.tables._stages.families import log_odds
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -33,17 +34,6 @@ def decide(outputs: Floats, threshold: float = 0.5) -> Ints:
     if outputs.shape[1] == 2 and threshold != 0.5:
         return (outputs[:, 1] - outputs[:, 0] > log_odds(threshold)).astype(np.int64)
     return np.asarray(outputs.argmax(axis=1), np.int64)
-
-
-def log_odds(probability: float) -> float:
-    """Return the logit of a probability."""
-    return float(np.log(probability) - np.log1p(-probability))
-
-
-def probabilities(outputs: Floats) -> Floats:
-    """Return the probability (n, n_classes) of each class for the outputs (n, n_classes), one logit for each."""
-    powers = np.exp(outputs - outputs.max(axis=1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -22,12 +22,14 @@ from creases.tables._encoding.encoding import (
     Missing,
     TableEncoding,
     check_finite,
+    describe_choice,
+    encode_target,
     fit_encoding,
+    label_kind,
 )
 from creases.tables._reading.columns import Column
 from creases.tables._reading.files import csv_columns, frame_columns, read_raw_columns
 from creases.tables._reading.kinds import ColumnKind, detect_kinds, set_codes
-from creases.tables._reading.target import describe_choice, encode_target, label_kind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -235,7 +237,7 @@ def make_problem(
         choice |= {"also": doubtful, "name": name, "source": source, **measures}
         wider = make_problem(path, columns, target, task, missing, **choice)
     used = [k for k, use in enumerate(uses) if use != "left out"]
-    columns = read_cells(columns, found)
+    columns = parse_columns(columns, found)
     check_finite([columns[k] for k in used], [found[k] for k in used])
     columns, rows, changes = _handle_missing(path, columns, uses, missing)
     y, classes = encode_target(columns[position], found[position], task)
@@ -380,7 +382,7 @@ def _find_column(columns: Sequence[Column], target: str | int | None, path: Path
     return position % len(names)
 
 
-def read_cells(columns: Sequence[Column], kinds: Sequence[ColumnKind]) -> list[Column]:
+def parse_columns(columns: Sequence[Column], kinds: Sequence[ColumnKind]) -> list[Column]:
     """Return the columns with their numbers and dates read, so that cells that are none count as missing."""
     result = []
     for column, kind in zip(columns, kinds, strict=True):
@@ -467,7 +469,7 @@ def encode_frame(
     found, uses = _choose_uses(path, columns, position, None, (), kinds, also)
     doubtful = doubtful_columns(columns, found, uses, "indicate")
     used = [k for k, use in enumerate(uses) if use == "input"]
-    columns = read_cells(columns, found)
+    columns = parse_columns(columns, found)
     check_finite([columns[k] for k in used], [found[k] for k in used])
     encoding = fit_encoding(columns, found, uses, "indicate", task=task, classes=classes)
     return encoding, encoding.transform_columns([columns[k] for k in used]).X, doubtful

@@ -293,10 +293,15 @@ class TableSplit(OneLine):
             rows = replace(rows, weight=rows.weight * weights[y])
         return cls(rows, task, n_outputs, parts, config.standardize, source, weights)
 
+    @property
+    def fitted_rows(self) -> Ints:
+        """Numbers of the different rows in the first two parts, to train on and to validate with, rising."""
+        return np.sort(np.concatenate(self.parts[:2]))
+
     @cached_property
     def moments(self) -> tuple[Floats, Floats]:
         """Means (d,) and standard deviations (d,) of the inputs in the first two parts; 1 where one is constant."""
-        used = np.sort(np.concatenate(self.parts[:2]))
+        used = self.fitted_rows
         X, weight = self.rows.X[used], self.rows.weight[used]
         size = np.exp2(np.clip(np.frexp(np.abs(X).max(axis=0))[1], -1000, 1000))  # so that no square is too large
         center = np.average(X / size, axis=0, weights=weight)
@@ -312,7 +317,7 @@ class TableSplit(OneLine):
 
             return Scaling(np.zeros(self.rows.X.shape[1]), np.ones(self.rows.X.shape[1]))
 
-        used = np.sort(np.concatenate(self.parts[:2]))
+        used = self.fitted_rows
         targets = self.rows.y[used] if self.task == "regression" else None
         return learn_scaling(self.rows.X[used], targets, self.rows.weight[used])
 
@@ -371,7 +376,7 @@ class TableSplit(OneLine):
     ) -> InMemorySamples | None:
         """Return the rows of a part as the network is trained on them, each with its number; None if there are none."""
         both = part == "train and validation"
-        rows = np.sort(np.concatenate(self.parts[:2])) if both else self.parts[_PARTS.index(part)]
+        rows = self.fitted_rows if both else self.parts[_PARTS.index(part)]
         if not len(rows):
             return None
         import torch

@@ -88,8 +88,7 @@ class Classes:
         """Return the probabilities (n, m)."""
         if self.n_classes == 2:
             return np.asarray(1 / (1 + np.exp(-np.clip(s, -700, None))))
-        powers = np.exp(s - s.max(axis=1, keepdims=True))
-        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+        return probabilities(s)
 
     def losses(self, y: Floats, s: Floats) -> Floats:
         """Return the log losses (n,)."""
@@ -329,6 +328,17 @@ class Targets:
     def predict(self, s: Floats) -> Floats:
         """Return the predictions (n, m) of standardized scores (n, m), in the units of the targets."""
         return apply_link(self.center + self.scale * s, self.family.link, self.largest)
+
+
+def log_odds(probability: float) -> float:
+    """Return the logit of a probability."""
+    return float(np.log(probability) - np.log1p(-probability))
+
+
+def probabilities(outputs: Floats) -> Floats:
+    """Return the probability (n, n_classes) of each class for the outputs (n, n_classes), one logit for each."""
+    powers = np.exp(outputs - outputs.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
 def apply_link(scores: Floats, link: Link, largest: float) -> Floats:

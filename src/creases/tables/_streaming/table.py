@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from creases._engines import Engine, check_engine
 from creases._engines._local import Serial
@@ -18,22 +19,19 @@ from creases._typing import Bools, Floats, Ints, Task
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._encoding.columns import ColumnEncoding
-from creases.tables._encoding.encoding import TableEncoding
+from creases.tables._encoding.encoding import TableEncoding, encode_target, label_kind
 from creases.tables._fit.doubtful_columns import choose_doubtful, note_trial
-from creases.tables._reading.cells import Cells
+from creases.tables._reading.cells import Cells, read_cells
 from creases.tables._reading.columns import Column
 from creases.tables._reading.kinds import ColumnKind, note_unread
-from creases.tables._reading.table import choose_columns, doubtful_columns, make_problem, read_cells
-from creases.tables._reading.target import encode_target, label_kind
+from creases.tables._reading.table import choose_columns, doubtful_columns, make_problem, parse_columns
 from creases.tables._split.rows import class_weights, merge_duplicates
 from creases.tables._split.split import LARGE, CurveConfig, Keys, TableSplit, is_below, mix
 from creases.tables._stages.families import NORMAL, Classes, Targets
-from creases.tables._streaming.encoded import EncodedBlock, EncodedReader, encode_cells
+from creases.tables._streaming.encoded import EncodedBlock, EncodedReader, StreamedRows, TrainReader, encode_cells
 from creases.tables._streaming.files import TableFiles
-from creases.tables._streaming.head import Head, read_head
 from creases.tables._streaming.memory import MAX_MEMORY, MemoryLimit
 from creases.tables._streaming.passes import open_sums, sum_blocks, sum_task
-from creases.tables._streaming.rows import StreamedRows, TrainReader
 from creases.tables._streaming.summary import RawReader, TableSummary, column_encodings, gaps, summarize
 
 # A pass over encoded rows: a sample of them, and moments of all.
@@ -224,7 +222,7 @@ def _read_table(
     narrow, doubtful = (kinds, uses), doubtful_columns(head, kinds, uses, reading["missing"])
     if doubtful:
         _, kinds, uses = choose_columns(path, head, **choice, also=doubtful)
-    head = read_cells(head, kinds)
+    head = parse_columns(head, kinds)
     target = head[position].rows(~head[position].missing)
     _, classes = encode_target(target, kinds[position], reading["task"])
     inputs = [k for k, use in enumerate(uses) if use == "input"]
@@ -353,3 +351,114 @@ def _sample_split(draw: Draw, reader: EncodedReader, weights: Floats | None, sum
     parts = (np.flatnonzero(part == 0), np.zeros(0, np.int64), np.flatnonzero(part == 1))
     n_outputs = 1 if encoding.classes is None else len(encoding.classes)
     return TableSplit(rows, problem.task, n_outputs, parts, True, problem, weights)
+
+
+#: Rows from which the kinds of columns are seen, spread over the files; a table of fewer is read as a whole.
+KIND_ROWS = 50_000
+
+#: Parts of a table that these rows are from at most. If there are fewer, rows are from everywhere in each part: a file
+#: may be sorted.
+KIND_PARTS = 64
+
+#: Runs of consecutive rows into which ``KIND_ROWS`` are divided then.
+KIND_RUNS = 256
+
+
+# The first pass: some rows from everywhere in the files, which show the kinds of columns.
+
+
+@dataclass(frozen=True, eq=False)
+class Head:
+    """Some rows of a table."""
+
+    blocks: list[pa.RecordBatch]
+    is_all: bool  #: whether these are all rows
+
+    def __add__(self, other: Head) -> Head:
+        return Head(self.blocks + other.blocks, self.is_all and other.is_all)
+
+    def columns(self, files: TableFiles) -> list[Column]:
+        """Return the rows as columns of the files they are from."""
+        columns, is_text_file = [], files.form == "csv"
+        for k, name in enumerate(files.columns):
+            cells = (read_cells(name, block.column(k), is_text_file=is_text_file) for block in self.blocks)
+            pieces = [piece for piece in (each.expand() for each in cells) if len(piece.values)]
+            if not pieces:
+                raise InputError(files.label, "have rows of values", "none")
+            columns.append(replace(pieces[0], values=np.concatenate([piece.values for piece in pieces])))
+        return columns
+
+
+@dataclass(frozen=True, eq=False)
+class HeadReader:
+    """Reads some rows of some parts of files."""
+
+    files: TableFiles
+    parts: list[int]
+    quota: int  #: rows of a part at most
+    run: int  #: consecutive rows that are kept together; 0: the first rows of a part are kept
+
+    @property
+    def n_tasks(self) -> int:
+        """Parts that can be read apart."""
+        return len(self.parts)
+
+    def read(self, task: int) -> Iterator[Head]:
+        """Yield the rows of a part that are kept."""
+        batches = self.files.read(self.parts[task], self.files.columns)
+        yield Head(*(spread_rows(batches, self.quota, self.run) if self.run else first_rows(batches, self.quota)))
+
+
+def read_head(engine: Engine, files: TableFiles) -> Head:
+    """Return some rows, spread over the files, the same on any engine."""
+    parts = np.unique(np.linspace(0, files.n_tasks - 1, min(KIND_PARTS, files.n_tasks)).astype(int)).tolist()
+    run = 0 if len(parts) == KIND_PARTS else -(-KIND_ROWS // KIND_RUNS)
+    head: Head = sum_blocks(engine, _same, HeadReader(files, parts, -(-KIND_ROWS // len(parts)), run))
+    return head if len(parts) == files.n_tasks else replace(head, is_all=False)
+
+
+def _same(head: Head) -> Head:
+    return head
+
+
+def first_rows(batches: Iterable[pa.RecordBatch], limit: int) -> tuple[list[pa.RecordBatch], bool]:
+    """Return the first rows of a part, and whether these are all."""
+    kept, left = [], limit
+    for batch in batches:
+        kept.append(copy_rows(batch, np.arange(min(left, batch.num_rows))))
+        left -= batch.num_rows
+        if left < 0:
+            return kept, False
+    return kept, True
+
+
+def spread_rows(batches: Iterable[pa.RecordBatch], limit: int, run: int) -> tuple[list[pa.RecordBatch], bool]:
+    """Return runs of rows from everywhere in a part, ``limit`` rows at most, and whether these are all.
+
+    How long the part is shows at its end only: all runs are kept until they are too many, from then on every second
+    one, later every fourth, and so on.
+    """
+    stride, start, n_kept = 1, 0, 0
+    kept: list[tuple[Ints, pa.RecordBatch]] = []
+    for batch in batches:
+        runs, rows = _thin((start + np.arange(batch.num_rows)) // run, batch, stride)
+        start += batch.num_rows
+        n_kept += len(runs)
+        if len(runs):
+            kept.append((runs, rows))
+        while n_kept > limit:
+            stride *= 2
+            kept = [each for pair in kept if len((each := _thin(*pair, stride))[0])]
+            n_kept = sum(len(runs) for runs, _ in kept)
+    return [rows for _, rows in kept], stride == 1
+
+
+def _thin(runs: Ints, rows: pa.RecordBatch, stride: int) -> tuple[Ints, pa.RecordBatch]:
+    """Return the rows whose run (n,) is a multiple of the stride, with their runs."""
+    places = np.flatnonzero(runs % stride == 0)
+    return runs[places], copy_rows(rows, places)
+
+
+def copy_rows(batch: pa.RecordBatch, places: Ints) -> pa.RecordBatch:
+    """Return some rows of a block in memory of their own: a slice would keep all rows that were read with them."""
+    return batch.take(pa.array(places))

@@ -21,9 +21,8 @@ from creases.tables._words.card_entries import (
     start_entry,
     units_entry,
 )
-from creases.tables._words.points import largest_change, probability
 from creases.tables._words.rows import TermEffects, table_rows
-from creases.tables._words.terms import POINTS, Terms
+from creases.tables._words.terms import POINTS, Terms, largest_change, probability
 
 if TYPE_CHECKING:
     from creases.tables._model.schema import RowFunction
@@ -322,7 +321,7 @@ def _make(terms: Terms, sizes: Floats, X: Floats | None, more: int, integer: boo
     unused = tuple(term.column.name for term in terms.columns if not any(_is_of(t, term.column.name) for t in titles))
     parts = [entry.deviation(len(terms.encoding.features), worth) for entry in rounded]
     low, high = (np.sum([part[k] for part in parts], axis=0) for k in range(2))
-    threshold = POINTS * float(np.log(terms.threshold) - np.log1p(-terms.threshold)) if terms.is_binary else 0.0
+    threshold = terms.threshold_points if terms.is_binary else 0.0
     threshold = round(threshold, decimals)
     n, changed, farthest = 0, 0, 0.0
     if X is not None:
@@ -342,7 +341,7 @@ def _is_of(title: str, column: str) -> bool:
 
 def _agree(terms: Terms, sums: Floats, truth: Floats, threshold: float) -> Bools:
     """Return which rows (n,) a card clearly decides as the model."""
-    decided = _decide(terms, truth, POINTS * float(np.log(terms.threshold) - np.log1p(-terms.threshold)))
+    decided = _decide(terms, truth, terms.threshold_points)
     slack = TIE * (1 + np.abs(sums).max(axis=1))
     if terms.is_binary:
         return np.asarray(np.where(decided == 1, sums[:, 0] - threshold > slack, threshold - sums[:, 0] > slack))

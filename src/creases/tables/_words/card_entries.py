@@ -15,8 +15,7 @@ from creases.tables._reading.numbers import IntervalFormat
 from creases.tables._reading.scales import ScaleFormat
 from creases.tables._stages.basis import PiecewiseLinear
 from creases.tables._stages.model import Plane, Units, add_margins
-from creases.tables._words.axes import feature_axis
-from creases.tables._words.curves import choose_places
+from creases.tables._words.curves import choose_places, feature_axis
 from creases.tables._words.terms import ColumnTerm, Terms, days_input
 
 #: What a card calls a value that is missing, those of a category that are pooled, and those that it does not name.

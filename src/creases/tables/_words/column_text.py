@@ -13,8 +13,7 @@ import numpy as np
 from creases._text import format_value, plural
 from creases._typing import Floats
 from creases.tables._reading.kinds import ColumnKind
-from creases.tables._words.axes import Axis, date_text, feature_axis, number_axis
-from creases.tables._words.curves import NEAR, choose_places, curve_text
+from creases.tables._words.curves import NEAR, Axis, choose_places, curve_text, date_text, feature_axis, number_axis
 from creases.tables._words.rows import InputRanges, date_options
 from creases.tables._words.terms import ColumnTerm, Options, Terms, days_input, part_name
 

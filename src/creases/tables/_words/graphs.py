@@ -11,8 +11,8 @@ import numpy as np
 from creases._text import OneLine
 from creases._typing import Floats, Ints
 from creases.tables._stages.model import Curve
-from creases.tables._words.axes import feature_axis
 from creases.tables._words.column_text import Graph, column_graphs, level_values
+from creases.tables._words.curves import feature_axis
 from creases.tables._words.rows import TermEffects
 from creases.tables._words.terms import NEGLIGIBLE, ColumnTerm, Terms, days_input, part_name
 
@@ -258,7 +258,7 @@ def _fitted_rows(model: TableModel) -> Floats | None:
     data = model.data
     if data is None:
         return None
-    used = np.sort(np.concatenate(data.parts[:2]))
+    used = data.fitted_rows
     return np.asarray(np.repeat(data.rows.X[used], data.rows.count[used], axis=0))
 
 

@@ -15,9 +15,8 @@ from creases.tables._encoding.encoding import Feature
 from creases.tables._model.schema import RowFunction
 from creases.tables._stages.model import CurveModel, Reason, Step, Units
 from creases.tables._words.column_text import column_text
-from creases.tables._words.points import probability
 from creases.tables._words.rows import TermEffects
-from creases.tables._words.terms import NEGLIGIBLE, Options, Terms, factor_text, part_name, plain_name
+from creases.tables._words.terms import NEGLIGIBLE, Options, Terms, factor_text, part_name, plain_name, probability
 
 if TYPE_CHECKING:
     from creases.growth import Record

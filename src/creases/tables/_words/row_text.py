@@ -14,8 +14,7 @@ from creases._typing import Floats
 from creases._validation import check_vector
 from creases.tables._model.schema import RowFunction
 from creases.tables._words.column_text import cell_text
-from creases.tables._words.points import probability, share_probability
-from creases.tables._words.terms import Terms, class_labels, factor_text
+from creases.tables._words.terms import Terms, class_labels, factor_text, probability, share_probability
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -213,9 +212,7 @@ def _prediction(terms: Terms, total: Floats, chance: Floats) -> str:
         value = float(terms.predictions(total)[0])
         digits = max(4, len(f"{abs(value):.0f}"))
         return f"{format_value(value, digits)}{terms.target_unit}"
-    if terms.is_binary:
-        return terms.classes[int(chance[1] > terms.threshold)]
-    return terms.classes[int(chance.argmax())]
+    return terms.classes[terms.predicted_class(chance)]
 
 
 def _headline(row: RowExplanation) -> str:

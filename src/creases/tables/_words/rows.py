@@ -46,7 +46,7 @@ class TermEffects:
         data = model.data
         if data is None:
             return cls(np.concatenate([terms.spans / 4, np.zeros(len(terms.names) - len(terms.columns))]), None)
-        used = np.sort(np.concatenate(data.parts[:2]))
+        used = data.fitted_rows
         used = used[np.linspace(0, len(used) - 1, min(len(used), terms.most_rows)).astype(np.int64)]
         return cls.from_rows(terms, data.rows.X[used], data.rows.count[used])
 
@@ -61,7 +61,7 @@ class TermEffects:
 def training_rows(model: RowFunction) -> Floats | None:
     """Return the encoded rows (n, d) that a model was trained on; None if it was loaded without them."""
     data = model.data
-    return None if data is None else data.rows.X[np.sort(np.concatenate(data.parts[:2]))]
+    return None if data is None else data.rows.X[data.fitted_rows]
 
 
 def table_rows(model: RowFunction) -> Floats | None:

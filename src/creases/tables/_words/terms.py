@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, expm1, log
+from math import ceil, exp, expm1, log
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from creases._text import format_change, format_value, plural, short_names
 from creases._typing import Bools, Floats, Ints
 from creases.tables._encoding.columns import ColumnEncoding
 from creases.tables._encoding.encoding import Feature, TableEncoding
-from creases.tables._stages.families import apply_link
+from creases.tables._stages.families import apply_link, log_odds, probabilities
 from creases.tables._stages.model import CurveModel, Plane, add_margins
 
 #: Points by which odds double, and the points of one unit of log-odds.
@@ -173,6 +173,15 @@ class Terms:
     def is_binary(self) -> bool:
         """Whether the model decides between two classes."""
         return self.classes is not None and len(self.classes) == 2
+
+    @property
+    def threshold_points(self) -> float:
+        """The points above which the second of two classes is predicted."""
+        return POINTS * log_odds(self.threshold)
+
+    def predicted_class(self, chances: Floats) -> int:
+        """Return the number of the class that is predicted with probabilities (n_classes,)."""
+        return int(chances[1] > self.threshold) if self.is_binary else int(chances.argmax())
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -405,3 +414,53 @@ def days_input(term: ColumnTerm) -> int:
     date = term.column.kind.date
     assert date is not None
     return int(term.inputs[date.parts.index("days")])
+
+
+# From points to probabilities, and the share of each term in a change of probability.
+
+
+#: Nodes of the quadrature in each piece of a path, and the change of a score in a piece at most.
+NODES, PIECE = 12, 2.0
+
+
+def probability(terms: Terms, points: Floats) -> Floats:
+    """Return the probabilities (n, classes) of predictions (n, m) in points."""
+    scores = points / POINTS
+    if terms.is_binary:
+        scores = np.concatenate([np.zeros_like(scores), scores], axis=1)
+    return probabilities(scores)
+
+
+def share_probability(terms: Terms, parts: Floats, k: int) -> Floats:
+    """Return how much of a row's probability of class k is due to each of its terms (t, m) in points: (t,).
+
+    All terms grow together from 0 to their values, and each change of the probability on the way is the sum of the
+    terms' own (Aumann and Shapley 1974). So the shares add up to the probability minus that of the average row. Of two
+    classes they are in proportion to the points.
+    """
+    start, step = terms.intercept / POINTS, parts.sum(axis=0) / POINTS
+    if terms.is_binary:
+        start, step = np.array([0.0, start[0]]), np.array([0.0, step[0]])
+        parts = np.concatenate([np.zeros_like(parts), parts], axis=1)
+    n = max(1, ceil(float(np.ptp(step)) / PIECE))
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    t = ((np.arange(n)[:, None] + (nodes + 1) / 2) / n).reshape(-1)
+    p = probabilities(start + t[:, None] * step)
+    slopes = p[:, k, None] * ((np.arange(p.shape[1]) == k) - p)  # of the probability by each score
+    gradient = np.tile(weights, n) / (2 * n) @ slopes
+    return np.asarray(parts @ gradient / POINTS)
+
+
+def largest_change(terms: Terms, low: Floats, high: Floats) -> float:
+    """Return the largest change of a probability where predictions in points change by low to high (m,).
+
+    A class has the probability ``1 / (1 + exp(-t))`` with t its score minus the logarithm of the sum of the others'
+    powers, which changes by no more than the others do. Where t changes by d, that is ``tanh(d / 4)`` at most.
+    """
+    if terms.is_binary:
+        low, high = np.append(low, 0.0), np.append(high, 0.0)
+    changes = [0.0]
+    for k in range(len(low)):
+        others = np.delete(low, k), np.delete(high, k)
+        changes += [high[k] - others[0].min(), others[1].max() - low[k]]
+    return float(np.tanh(max(changes) / POINTS / 4))
