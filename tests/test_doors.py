@@ -51,6 +51,18 @@ def test_a_deep_import_inside_a_function_is_refused(copy):
     assert check(copy)[0] == 1
 
 
+def test_a_private_attribute_of_another_rooms_class_is_refused(copy):
+    other = copy / "src" / "creases" / "other"
+    other.mkdir()
+    (other / "__init__.py").write_text("class Model:\n    def _outputs(self):\n        return self._outputs\n")
+    module = copy / "src" / "creases" / "prune" / "_reader.py"
+    module.write_text("def f(model):\n    return model._outputs()\n")
+    code, output = check(copy)
+    assert code == 1
+    assert "_reader.py:2: reads _outputs, which is private to other" in output
+    assert output.count("reads _outputs") == 1
+
+
 def test_a_rooms_own_modules_may_be_imported_inside_it(copy):
     module = copy / "src" / "creases" / "prune" / "_shallow_import.py"
     module.write_text("from creases.network import Network\nfrom creases.prune import _exact\n")

@@ -7,7 +7,7 @@ underscore are sub-doors. A module or package with a leading underscore is priva
 room may import it; tests and benchmarks may look inside. What is right below ``creases`` and starts with an underscore
 (``_typing``, ``_validation``, ``_program``, ...) is shared by all rooms. Also refused inside the package: ``import
 creases`` (a circle) and the reproduction; and a name of a door that shadows a module, and a module of a room that is
-neither private nor a door.
+neither private nor a door; and a private attribute of another room's classes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def room_of(path: Path) -> str | None:
 def violations_of_imports(path: Path) -> Iterator[str]:
     """Yield every import of a file that does not go through a door."""
     room = room_of(path)
-    for line, name in imported(ast.parse(path.read_text(encoding="utf-8"))):
+    for line, name in imported(parse(path)):
         parts = name.split(".")
         if parts[0] == "creases_reproduction" and room is not None:
             yield f"{path}:{line}: imports {name}; the package knows nothing of the reproduction"
@@ -76,9 +76,36 @@ def violations_of_layout() -> Iterator[str]:
                     yield f"{door}: exports {name}, which shadows the module of that name"
 
 
+def violations_of_attributes() -> Iterator[str]:
+    """Yield every private attribute that a room reads, and that only classes of other rooms have."""
+    homes: dict[str, set[str]] = {}
+    read: list[tuple[Path, ast.Attribute]] = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(parse(path)):
+            if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+                if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
+                    homes.setdefault(node.attr, set()).add(str(room_of(path)))
+                else:
+                    read.append((path, node))
+            elif isinstance(node, ast.ClassDef):
+                fields = [each.target for each in node.body if isinstance(each, ast.AnnAssign)]
+                names = [each.name for each in node.body if isinstance(each, ast.FunctionDef)]
+                for name in [*names, *(each.id for each in fields if isinstance(each, ast.Name))]:
+                    homes.setdefault(name, set()).add(str(room_of(path)))
+    for path, node in read:
+        rooms = homes.get(node.attr, set())
+        if rooms and room_of(path) not in rooms:
+            yield f"{path}:{node.lineno}: reads {node.attr}, which is private to {', '.join(sorted(rooms))}"
+
+
+def parse(path: Path) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def exported(door: Path) -> set[str]:
     """Return the names in a door's ``__all__``."""
-    for node in ast.parse(door.read_text(encoding="utf-8")).body:
+    for node in parse(door).body:
         if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
             return set(ast.literal_eval(node.value))
     return set()
@@ -89,17 +116,17 @@ def imports_function(door: Path, name: str) -> bool:
     package = ".".join(door.parent.relative_to(PACKAGE.parent).parts)
     return any(
         isinstance(node, ast.ImportFrom) and node.module != package and any(alias.name == name for alias in node.names)
-        for node in ast.parse(door.read_text(encoding="utf-8")).body
+        for node in parse(door).body
     )
 
 
 def main(folders: list[str]) -> int:
     """Print every violation; 1 if there is one."""
-    found = list(violations_of_layout())
+    found = [*violations_of_layout(), *violations_of_attributes()]
     for folder in folders or FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
             found += violations_of_imports(path)
-    print("\n".join(found) or "every import goes through a door")
+    print("\n".join(found) or "every import goes through a door, and no room reads what is private to another")
     return int(bool(found))
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from creases.tables._split import split
 from creases.tables._stages import fit
-from creases.tables._streaming import files, head
-from creases.tables._streaming import table as draw
+from creases.tables._streaming import files, table
 
 
 @pytest.fixture
@@ -18,8 +17,8 @@ def small_limits(monkeypatch):
     """Lower the numbers of rows from which a table is large."""
     monkeypatch.setattr(fit, "LARGE", 4_200)
     monkeypatch.setattr(split, "LARGE", 4_200)
-    monkeypatch.setattr(draw, "SIZES", (4_200, 1_000))
-    monkeypatch.setattr(head, "KIND_ROWS", 900)
+    monkeypatch.setattr(table, "SIZES", (4_200, 1_000))
+    monkeypatch.setattr(table, "KIND_ROWS", 900)
     monkeypatch.setattr(files, "BLOCK", 512)
 
 

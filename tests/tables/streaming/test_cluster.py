@@ -25,10 +25,10 @@ import ray
 from ray.cluster_utils import Cluster
 import creases
 from creases._engines._ray import Ray
-from creases.tables._streaming import table as head
+from creases.tables._streaming import table as streamed
 
 pattern, run, marks = sys.argv[1], sys.argv[2], Path(sys.argv[3])
-head.KIND_ROWS = 900
+streamed.KIND_ROWS = 900
 cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
 node = cluster.add_node(num_cpus=1)
 cluster.wait_for_nodes()
@@ -121,7 +121,7 @@ cluster.shutdown()
 @pytest.mark.slow
 @pytest.mark.thorough
 def test_a_model_is_the_same_bit_for_bit_where_one_of_two_nodes_is_killed_with_its_task(tmp_path, monkeypatch):
-    from creases.tables._streaming import table as head
+    from creases.tables._streaming import table as streamed
 
     pytest.importorskip("ray")
     pattern = write_parts(make_table(9_000, classes=2), tmp_path)
@@ -130,6 +130,6 @@ def test_a_model_is_the_same_bit_for_bit_where_one_of_two_nodes_is_killed_with_i
     command = [sys.executable, "-c", SCRIPT, pattern, str(tmp_path / "run"), str(tmp_path / "marks")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    monkeypatch.setattr(head, "KIND_ROWS", 900)
+    monkeypatch.setattr(streamed, "KIND_ROWS", 900)
     alone = creases.fit_table(pattern, "y", engine="serial")
     assert creases.load(tmp_path / "run").function.to_dict() == alone.function.to_dict()

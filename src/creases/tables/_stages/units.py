@@ -159,7 +159,7 @@ class _Adam:
     """Adam with decoupled decay of matrices (Loshchilov, Hutter 2019)."""
 
     def __init__(self, parameters: list[Singles]) -> None:
-        self._parameters = parameters
+        self._weights = parameters
         self._means = [np.zeros_like(each) for each in parameters]
         self._squares = [np.zeros_like(each) for each in parameters]
         self._count = 0
@@ -169,7 +169,7 @@ class _Adam:
         self._count += 1
         rate = RATE * (1 + np.cos(np.pi * progress)) / 2
         scale = rate * (1 - 0.999**self._count) ** 0.5 / (1 - 0.9**self._count)
-        for p, g, mean, square in zip(self._parameters, gradients, self._means, self._squares, strict=True):
+        for p, g, mean, square in zip(self._weights, gradients, self._means, self._squares, strict=True):
             mean += 0.1 * (g - mean)
             square += 0.001 * (g * g - square)
             if p.ndim == 2:
