@@ -218,7 +218,7 @@ def score_curves(model: Any, problem: Any, rows: Any) -> float:
     """Return the accuracy of a model's network for rows, or the R^2 of what the model predicts."""
     X, y = problem.X[rows], problem.y[rows]
     if problem.classes is None:
-        return float(1 - np.mean((model.predict(X)[:, 0] - y) ** 2) / np.var(y))
+        return float(1 - np.mean((model.outputs(X)[:, 0] - y) ** 2) / np.var(y))
     return float(np.mean(np.asarray(model.network(X)).argmax(axis=1) == y))
 
 
