@@ -101,3 +101,21 @@ def test_the_bound_of_errors_is_the_one_of_the_definition():
         for coverage in (0.5, 0.8, 0.9):
             rank = min(int(np.ceil(round((n + 1) * coverage, 9))), n)
             assert conformal_quantile(errors, np.ones(n), coverage) == np.sort(errors)[rank - 1]
+
+
+def draw_voyage(n, rng):
+    """Three columns of few values, as on a list of passengers: a dozen different rows."""
+    first, adult, woman = rng.random(n) < 0.3, rng.random(n) < 0.9, rng.random(n) < 0.35
+    chance = 1 / (1 + np.exp(-(-1.5 + 1.2 * first - 0.7 * adult + 2.4 * woman)))
+    flags = {"first": first, "adult": adult, "woman": woman, "y": rng.random(n) < chance}
+    return pd.DataFrame({name: np.where(flag, "yes", "no") for name, flag in flags.items()})
+
+
+def test_sets_hold_the_classes_of_rows_that_many_others_are_equal_to():
+    shares = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        model, new = creases.fit_table(draw_voyage(800, rng), "y"), draw_voyage(4000, rng)
+        sets = model.predict_set(new.drop(columns="y"), 0.9)
+        shares.append(np.mean([truth in names for truth, names in zip(new.y, sets, strict=True)]))
+    assert min(shares) > 0.88

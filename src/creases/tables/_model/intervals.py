@@ -33,13 +33,15 @@ class HeldRows:
     """Rows with what they are and what fits that have not seen them predict."""
 
     predictions: Floats  #: (n, k) values, or the probability of each class
+    fitted: Floats  #: (n, k) the same by the model itself, which has seen the rows
     truth: Floats  #: (n,) values, or numbers of classes
     weight: Floats  #: (n,)
     groups: Mapping[str, Ints]  #: by column of categories or yes/no: the number of a row's value (n,); -1 if unknown
 
     def save(self, path: Path) -> None:
         """Write the rows."""
-        plain: dict[str, Any] = {"predictions": self.predictions, "truth": self.truth, "weight": self.weight}
+        plain: dict[str, Any] = {"predictions": self.predictions, "fitted": self.fitted}
+        plain |= {"truth": self.truth, "weight": self.weight}
         plain |= {f"group {name}": codes for name, codes in self.groups.items()}
         with write_atomically(path) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, **plain)
@@ -50,11 +52,12 @@ class HeldRows:
         try:
             with np.load(path) as stored:
                 groups = {name.removeprefix("group "): stored[name] for name in stored if name.startswith("group ")}
-                held = cls(stored["predictions"], stored["truth"], stored["weight"], groups)
+                held = cls(*(stored[name] for name in ("predictions", "fitted", "truth", "weight")), groups)
         except (OSError, ValueError, KeyError) as problem:
             raise FileError(f"cannot read {path}: {problem}") from None
         n = len(held.truth)
         sizes = [held.predictions.ndim == 2 and len(held.predictions) == n, held.weight.shape == (n,)]
+        sizes.append(held.fitted.shape == held.predictions.shape)
         if not all([*sizes, *(codes.shape == (n,) for codes in groups.values())]):
             raise FileError(f"{path} is damaged: its rows differ in number")
         return held
@@ -66,11 +69,13 @@ def hold_rows(model: RowFunction, outputs: Floats, rows: Ints, weight: Floats) -
     if len(rows) > MOST_ROWS:
         some = np.linspace(0, len(rows) - 1, MOST_ROWS).astype(np.int64)
         outputs, rows, weight = outputs[some], rows[some], weight[some]
-    predictions = outputs if model.classes is None else probabilities(outputs)
     X, y = model.data.rows.X[rows], np.asarray(model.data.rows.y[rows], np.float64)
+    predictions, fitted = (
+        each if model.classes is None else probabilities(each) for each in (outputs, model._outputs(X))
+    )
     weight = weight / model.data.rows.weight[rows] * model.data.rows.count[rows]  # without the weights of classes
     groups = {name: group_codes(model, X, name) for name in _group_columns(model)}
-    return HeldRows(predictions, y.reshape(len(y), -1)[:, 0], weight, groups)
+    return HeldRows(predictions, fitted, y.reshape(len(y), -1)[:, 0], weight, groups)
 
 
 def _group_columns(model: RowFunction) -> list[str]:
@@ -124,13 +129,18 @@ def predict_intervals(model: RowFunction, X: Floats, coverage: float, by: str | 
 
 
 def predict_sets(model: RowFunction, X: Floats, coverage: float, by: str | None) -> list[Ints]:
-    """Return the numbers of the classes of encoded rows X (n, d); see :meth:`RowModel.predict_set`."""
+    """Return the numbers of the classes of encoded rows X (n, d); see :meth:`RowModel.predict_set`.
+
+    Where rows have few different values, many share one probability. The fits of the folds differ a little in it, so a
+    limit by their errors alone may leave all of these rows out: the limit is at least that by the model's own.
+    """
     if model.classes is None:
         raise InputError("rows", "be of a table with classes", "a regression", "of numbers predict intervals")
     held = held_rows(model)
     chances = probabilities(model._outputs(X))
-    errors = 1 - held.predictions[np.arange(len(held.truth)), held.truth.astype(np.int64)]
-    limit = _quantiles(model, held, errors, X, coverage, by)
+    own = np.arange(len(held.truth)), held.truth.astype(np.int64)
+    errors = [1 - held.predictions[own], 1 - held.fitted[own]]
+    limit = np.max([_quantiles(model, held, each, X, coverage, by) for each in errors], axis=0)
     return [np.flatnonzero(1 - row <= bound) for row, bound in zip(chances, limit, strict=True)]
 
 
