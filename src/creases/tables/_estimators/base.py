@@ -22,7 +22,6 @@ from creases.network import Network
 from creases.problems import Problem
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._model.row_model import RowModel
-from creases.tables._model.schema import decide
 from creases.tables._reading.table import encode_frame
 from creases.tables._split.split import SplitOptions, TableSplit
 from creases.tables._words.changes import RowChanges, find_changes
@@ -246,8 +245,8 @@ class Classes(ClassifierMixin, TableEstimator):  # type: ignore[misc]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class (n,) of each row."""
-        labels = decide(self._outputs(X), self.threshold_)
-        return np.asarray(self.classes_[labels])
+        outputs = self._outputs(X)
+        return self.model_.schema.decide(outputs)
 
     @property
     def threshold_(self) -> float:

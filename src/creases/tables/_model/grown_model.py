@@ -74,8 +74,7 @@ class GrownModel(RowModel):
         """
         from creases.explain import attributions
 
-        n_out = self.network.n_out
-        weights = np.array([[-1.0, 1.0]]) if self.classes is not None and n_out == 2 else np.eye(n_out)
+        weights = self.schema.score_weights
         start, values = np.zeros((len(X), len(weights))), np.zeros((len(X), len(weights), X.shape[1]))
         for i, x in enumerate(X):
             for k, weight in enumerate(weights):

@@ -111,6 +111,13 @@ class RowSchema:
         return self.classes[1:] if len(self.classes) == 2 else self.classes
 
     @property
+    def score_weights(self) -> Floats:
+        """(m, k) What the m scores are of a model's k outputs: of two classes the difference of their logits."""
+        if self.classes is not None and len(self.classes) == 2:
+            return np.array([[-1.0, 1.0]])
+        return np.eye(len(self.score_names))
+
+    @property
     def label_values(self) -> NDArray[Any]:
         """The classes (n_classes,) as the table has them: strings, integers, numbers or booleans."""
         if self.labels is not None:

@@ -47,12 +47,8 @@ class Cells:
 
     def read(self, kind: ColumnKind) -> Cells:
         """Return the cells with numbers and dates read; a cell that cannot be read counts as missing."""
-        column = self.column
-        if kind.date is not None:
-            column = replace(column, values=kind.date.parse(column))
-        elif column.is_text and (kind.number is not None or kind.notation is not None):
-            column = replace(column, values=kind.numbers(column))
-        elif not column.is_text or kind.words is None:
+        column = kind.read(self.column)
+        if column is self.column and (not column.is_text or kind.words is None):
             return self
         is_missing = column.missing if kind.words is None else np.isnan(kind.numbers(column))
         flaws = self.take(is_missing & ~self.column.missing)

@@ -108,6 +108,14 @@ class ColumnKind:
         match = _UNIT.search(self.name)
         return match[1].strip() if match else ""
 
+    def read(self, column: Column) -> Column:
+        """Return a column with its numbers and dates read, so that cells that are none count as missing."""
+        if self.date is not None:
+            return replace(column, values=self.date.parse(column))
+        if column.is_text and (self.number is not None or self.notation is not None):
+            return replace(column, values=self.numbers(column))
+        return column
+
     def numbers(self, column: Column) -> Floats:
         """Return the cells of a number or yes/no column as numbers (n,), NaN for what is missing or unreadable."""
         if self.words is not None:

@@ -237,7 +237,7 @@ def make_problem(
         choice |= {"also": doubtful, "name": name, "source": source, **measures}
         wider = make_problem(path, columns, target, task, missing, **choice)
     used = [k for k, use in enumerate(uses) if use != "left out"]
-    columns = parse_columns(columns, found)
+    columns = [kind.read(column) for column, kind in zip(columns, found, strict=True)]
     check_finite([columns[k] for k in used], [found[k] for k in used])
     columns, rows, changes = _handle_missing(path, columns, uses, missing)
     y, classes = encode_target(columns[position], found[position], task)
@@ -382,18 +382,6 @@ def _find_column(columns: Sequence[Column], target: str | int | None, path: Path
     return position % len(names)
 
 
-def parse_columns(columns: Sequence[Column], kinds: Sequence[ColumnKind]) -> list[Column]:
-    """Return the columns with their numbers and dates read, so that cells that are none count as missing."""
-    result = []
-    for column, kind in zip(columns, kinds, strict=True):
-        if kind.date is not None:
-            column = replace(column, values=kind.date.parse(column))
-        elif column.is_text and (kind.number is not None or kind.notation is not None):
-            column = replace(column, values=kind.numbers(column))
-        result.append(column)
-    return result
-
-
 def _handle_missing(
     path: Path, columns: list[Column], uses: Sequence[str], missing: Missing
 ) -> tuple[list[Column], NDArray[np.int64] | None, str]:
@@ -469,7 +457,7 @@ def encode_frame(
     found, uses = _choose_uses(path, columns, position, None, (), kinds, also)
     doubtful = doubtful_columns(columns, found, uses, "indicate")
     used = [k for k, use in enumerate(uses) if use == "input"]
-    columns = parse_columns(columns, found)
+    columns = [kind.read(column) for column, kind in zip(columns, found, strict=True)]
     check_finite([columns[k] for k in used], [found[k] for k in used])
     encoding = fit_encoding(columns, found, uses, "indicate", task=task, classes=classes)
     return encoding, encoding.transform_columns([columns[k] for k in used]).X, doubtful

@@ -24,7 +24,7 @@ from creases.tables._fit.doubtful_columns import choose_doubtful, note_trial
 from creases.tables._reading.cells import Cells, read_cells
 from creases.tables._reading.columns import Column
 from creases.tables._reading.kinds import ColumnKind, note_unread
-from creases.tables._reading.table import choose_columns, doubtful_columns, make_problem, parse_columns
+from creases.tables._reading.table import choose_columns, doubtful_columns, make_problem
 from creases.tables._split.rows import class_weights, merge_duplicates
 from creases.tables._split.split import LARGE, CurveConfig, Keys, TableSplit, is_below, mix
 from creases.tables._stages.families import NORMAL, Classes, Targets
@@ -222,7 +222,7 @@ def _read_table(
     narrow, doubtful = (kinds, uses), doubtful_columns(head, kinds, uses, reading["missing"])
     if doubtful:
         _, kinds, uses = choose_columns(path, head, **choice, also=doubtful)
-    head = parse_columns(head, kinds)
+    head = [kind.read(column) for column, kind in zip(head, kinds, strict=True)]
     target = head[position].rows(~head[position].missing)
     _, classes = encode_target(target, kinds[position], reading["task"])
     inputs = [k for k, use in enumerate(uses) if use == "input"]

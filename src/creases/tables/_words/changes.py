@@ -427,23 +427,14 @@ def find_changes(
 ) -> RowChanges:
     """Return the smallest changes of an encoded row after which it is predicted otherwise, with a proof.
 
-    The changed rows could occur: a category has one value, the parts of a date are those of one day, what is missing
-    remains missing, numbers have no more decimals than in the table and are within its range.
-
     Parameters
     ----------
     model
         A model of a table.
     x
         (d,) encoded row.
-    to
-        The class to reach, or of a regression a bound such as ``">= 30"``; by default any other class.
-    fixed
-        Names of columns that cannot change.
-    count
-        Number of answers: each further one leaves out the column that the one before changed most.
-    budget
-        Seconds for each answer.
+    to, fixed, count, budget
+        As for :meth:`creases.tables.TableModel.changes`.
     X
         (n, d) encoded rows that show which values occur; by default those that the model was trained on.
     """

@@ -289,12 +289,6 @@ class NetworkTerms(Terms):
         """(m,) The prediction for the mean row."""
         return np.asarray(self.scores(self.model.schema.center[None])[0])
 
-    @property
-    def _of_outputs(self) -> Floats:
-        """(m, outputs) What the scores are of the network's outputs."""
-        n_out = self.model.network.n_out
-        return np.array([[-1.0, 1.0]]) if self.is_binary else np.eye(n_out)
-
     def contributions(self, X: Floats) -> Floats:
         """Return what each column adds at encoded rows X (n, d): (n, t, m); with the intercept they are the scores."""
         _, parts = self.model._input_parts(X)
@@ -304,11 +298,11 @@ class NetworkTerms(Terms):
 
     def scores(self, X: Floats) -> Floats:
         """Return the predictions (n, m) in the units of the terms."""
-        return self.to_points(self.model._outputs(X) @ self._of_outputs.T)
+        return self.to_points(self.model._outputs(X) @ self.model.schema.score_weights.T)
 
     def curve_values(self, j: int) -> tuple[Floats, Floats]:
         """Return the range (2,) of input j as knots; it has no curve."""
-        return self.model.schema.ranges[j], np.zeros((2, len(self._of_outputs)))
+        return self.model.schema.ranges[j], np.zeros((2, len(self.model.schema.score_weights)))
 
     def mixed_columns(self) -> list[bool]:
         """Return for each column that others may act with it."""
@@ -330,7 +324,9 @@ class NetworkTerms(Terms):
                 np.minimum(least @ rises + most @ falls, 0.0) if k else np.minimum(least @ weights.T, 0.0),
                 np.maximum(most @ rises + least @ falls, 0.0) if k else np.maximum(most @ weights.T, 0.0),
             )
-        effect = D @ self.to_points(self._of_outputs.T).T @ (last if hidden else last[:, inputs])  # (k, h)
+        effect = (
+            D @ self.to_points(self.model.schema.score_weights.T).T @ (last if hidden else last[:, inputs])
+        )  # (k, h)
         if not hidden:
             return np.asarray(most @ effect.T)
         return np.asarray(most @ np.maximum(effect, 0).T + least @ np.minimum(effect, 0).T)
