@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
-PYTEST := $(BIN)/python -m pytest -q
+PYTEST := $(BIN)/python -m pytest -q -rs
 PIP_INSTALL := $(BIN)/python -m pip install -qq --no-compile -c constraints.txt
 
 # One thread per process: the tests run in $(JOBS) processes, the demo is small.

@@ -170,7 +170,7 @@ def test_the_studio_makes_the_network_of_the_experiment(problem: Problem, experi
     assert trace(live.history) == trace(experiment.history)
 
 
-@pytest.fixture(scope="module", params=["moons", "sine_curve"])
+@pytest.fixture(scope="module", params=["moons", pytest.param("sine_curve", marks=pytest.mark.thorough)])
 def explained(request: pytest.FixtureRequest) -> tuple[Problem, Experiment]:
     """A run of explained growth, which judges by the rows that it holds out and does not train on them."""
     problem = prepared(request.param)
