@@ -49,7 +49,7 @@ LINEAR_STEPS = 40
 PLANES = (3, 10, 30)
 
 #: Functions of curves and planes together that are tried: the time for them grows with their square.
-MOST_FUNCTIONS = 2_000
+MOST_FUNCTIONS = 1_200
 
 #: Stages of units: those that grow one fold at a time, and those that are trained together.
 UNIT_STAGES = ("folds", "units")
