@@ -87,7 +87,7 @@ def make_files(folder: Path) -> None:
 
 def cpu_seconds(words: list[str], folder: Path, **environment: str) -> float:
     """Return user and system time of a command (the words after ``creases``) or of a script."""
-    start = words if words[0].endswith(".py") else ["-m", "creases.cli", *words]
+    start = words if words[0].endswith(".py") else ["-m", "creases", *words]
     return _run([sys.executable, *start], folder, environment)
 
 

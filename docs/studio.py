@@ -25,7 +25,7 @@ STEP = 5
 @contextmanager
 def studio(*words: str) -> Iterator[str]:
     """Run a studio; yield its address."""
-    command = [sys.executable, "-m", "creases.cli", "studio", *words, "--no-browser", "--port", "0"]
+    command = [sys.executable, "-m", "creases", "studio", *words, "--no-browser", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -91,7 +91,7 @@ def main(names: list[str]) -> None:
             table, run = Path(folder) / "days.csv", str(Path(folder) / "rides")
             write_table(table)
             fit = ["fit", str(table), "--target", "rides", "--out", run]
-            subprocess.run([sys.executable, "-m", "creases.cli", *fit], check=True, capture_output=True)
+            subprocess.run([sys.executable, "-m", "creases", *fit], check=True, capture_output=True)
             with studio(run) as address:
                 for scheme in ("light", "dark"):
                     take_screenshot(browser, address, drag_knot, scheme, f"studio-table-{scheme}.png")

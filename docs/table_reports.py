@@ -27,7 +27,7 @@ def write_report(table: Path, target: str, folder: Path) -> Path:
     """Fit a table and write its report; return the file."""
     run, page = folder / table.stem, folder / f"{table.stem}.html"
     for words in (["fit", table, "--target", target, "--out", run], ["report", run, "--out", page]):
-        subprocess.run([sys.executable, "-m", "creases.cli", *map(str, words)], check=True, capture_output=True)
+        subprocess.run([sys.executable, "-m", "creases", *map(str, words)], check=True, capture_output=True)
     return page
 
 

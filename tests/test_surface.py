@@ -63,13 +63,13 @@ def test_importing_creases_imports_nothing_heavy():
 
 
 def test_the_overview_of_the_command_line_imports_nothing_heavy():
-    assert not loaded_by("-m", "creases.cli", "--help") & HEAVY
+    assert not loaded_by("-m", "creases", "--help") & HEAVY
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["studio", "report", "animate"])
 def test_the_help_of_a_command_imports_no_torch(command):
-    assert not loaded_by("-m", "creases.cli", command, "--help") & {"torch", "numba", "sklearn", "matplotlib"}
+    assert not loaded_by("-m", "creases", command, "--help") & {"torch", "numba", "sklearn", "matplotlib"}
 
 
 @pytest.mark.thorough

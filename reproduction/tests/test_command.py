@@ -141,7 +141,7 @@ def test_a_file_is_no_folder(run, tmp_path):
 @pytest.mark.thorough
 @pytest.mark.slow
 def test_an_interrupted_run_keeps_its_results(tmp_path):
-    words = [sys.executable, "-m", "creases.cli", "reproduce", QUICK[0], "splines/suboptimal", "--out", str(tmp_path)]
+    words = [sys.executable, "-m", "creases", "reproduce", QUICK[0], "splines/suboptimal", "--out", str(tmp_path)]
     program = interruptible(words, stdout=-1, stderr=-1, text=True)
     while not (tmp_path / f"{QUICK[0]}.json").exists():
         assert program.poll() is None

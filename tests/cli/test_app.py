@@ -9,7 +9,7 @@ from typer.main import get_command
 from creases import _compiled
 from creases.__main__ import main
 from creases.cli import COMMANDS, app
-from creases.cli import _kernels as kernels
+from creases.cli.console import load_kernels
 from creases.regions._plane import kernel
 
 
@@ -33,9 +33,7 @@ def test_the_summary_of_a_command_is_the_first_line_of_its_help(name):
 
 
 def test_the_module_is_runnable():
-    found = subprocess.run(
-        [sys.executable, "-m", "creases.cli", "--version"], capture_output=True, text=True, check=True
-    )
+    found = subprocess.run([sys.executable, "-m", "creases", "--version"], capture_output=True, text=True, check=True)
     assert found.stdout.startswith("creases ")
 
 
@@ -44,12 +42,12 @@ def test_compilation_is_announced_only_when_it_is_due(tmp_path, monkeypatch, cap
     monkeypatch.setattr(_compiled, "cache_folder", lambda module: tmp_path)
     if cached:
         (tmp_path / "kernel.subdivide-1.py311.nbi").touch()
-    kernels.load_kernels()
+    load_kernels()
     assert ("Compiling kernels (once per machine)" in capsys.readouterr().err) is not cached
 
 
 def test_loaded_kernels_are_found_in_the_cache():
-    kernels.load_kernels()
+    load_kernels()
     assert _compiled.is_cached(kernel)
 
 

@@ -80,7 +80,7 @@ def test_a_table_with_named_classes_is_read_as_prune_reads_it(folder: Path) -> N
 
 def test_numbers_are_the_outputs_also_where_a_table_lacks_some(folder: Path) -> None:
     (folder / "few.csv").write_text("a,b,c,y\n1,2,3,1\n2,2,3,0\n3,1,1,1\n0,1,1,0\n")
-    from creases.cli._samples import read_points
+    from creases.cli._model import read_points
 
     points, classes = read_points(folder / "few.csv", None, 3, 2)
     assert points.shape == (4, 3)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import creases
-from creases.cli.grow import _network
+from creases.cli.grow import _result
 from creases.growth import GrowthConfig, History
 from creases.tables import Experiment, RunSettings
 from creases.tables._fit import experiment as experiments
@@ -321,7 +321,7 @@ def test_the_command_makes_a_run_of_the_same_settings(run, settings, monkeypatch
         made.append((given, str(home)))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_network, "fit_into", seen)
+    monkeypatch.setattr(_result, "fit_into", seen)
     run(*shlex.split(settings.command("my run"))[1:])
     assert made == [(settings, "my run")]
 

@@ -100,7 +100,7 @@ def test_dates_are_days_in_the_fit_and_dates_in_the_files(run, tmp_path):
     ],
 )
 def test_bad_input_ends_in_one_line_and_exit_code_2(run, table, tmp_path, monkeypatch, words, message):
-    monkeypatch.setattr("creases.cli._kernels.load_spline_kernels", lambda: pytest.fail("kernels were loaded"))
+    monkeypatch.setattr("creases.splines.compile_kernels", lambda announce: pytest.fail("kernels were loaded"))
     result = run("spline", *words)
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())

@@ -17,7 +17,7 @@ from studio_wire import PATIENCE, children, gone
 
 def start(folder: Path) -> subprocess.Popen[str]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TMPDIR": str(folder)}
-    command = [sys.executable, "-m", "creases.cli", "studio", "--no-browser", "--port", "0"]
+    command = [sys.executable, "-m", "creases", "studio", "--no-browser", "--port", "0"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, cwd=folder, env=environment, **pipes)
 

@@ -11,12 +11,12 @@ import pytest
 from typer.main import get_command
 
 from creases.cli import COMMANDS, app
-from creases.cli import _completion as completion
+from creases.cli import _options as completion
 from creases.cli.console import repeat_command
 from creases.cli.fit import ENSEMBLE, SEED, TEST_FRACTION
 from creases.tables import CurveConfig
 
-CREASES = (sys.executable, "-m", "creases.cli")
+CREASES = (sys.executable, "-m", "creases")
 
 
 def complete(words: str) -> list[str]:

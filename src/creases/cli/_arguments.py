@@ -66,3 +66,12 @@ def read_input(text: str) -> Floats:
 def input_shape_of(x: Floats) -> tuple[int, ...] | None:
     """Return the shape of an example that is an image; None for a plain row of numbers."""
     return x.shape if x.ndim > 1 else None
+
+
+def check_outputs(paths: list[Path], endings: tuple[str, ...], param: str = "out") -> None:
+    """Refuse a file name that cannot be written, before any work is done."""
+    for path in paths:
+        if path.suffix not in endings:
+            raise InputError(param, f"be a file name ending in {', '.join(endings)}", repr(path.name))
+        if not path.parent.is_dir():
+            raise InputError(param, "be in an existing folder", str(path))

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from creases.cli._completion import complete_data
-from creases.cli._values import parse_class_weight, parse_codes, parse_kinds, parse_number_or_name, split_names
+from creases.cli._options import complete_data
 from creases.cli.console import option_panels
+from creases.errors import InputError
 
 data_option, model_option, output_option = option_panels("Data", "Model", "Output")
 
@@ -115,10 +115,10 @@ def read_source(values: dict[str, Any]) -> dict[str, Any]:
         "task": None if values["task"] is None else values["task"].value,
         "missing": values["missing"].value,
         "header": values["header"],
-        "inputs": split_names(values["inputs"]) or None,
-        "drop": split_names(values["drop"]),
-        "kinds": parse_kinds(values["kinds"]) or None,
-        "codes": parse_codes(values["codes"]) or None,
+        "inputs": _split_names(values["inputs"]) or None,
+        "drop": _split_names(values["drop"]),
+        "kinds": parse_pairs(values["kinds"], "kinds", "be a column and a kind such as when=category") or None,
+        "codes": _parse_codes(values["codes"]) or None,
     }
 
 
@@ -126,8 +126,8 @@ def read_decisions(values: dict[str, Any]) -> dict[str, Any]:
     """Return what every configuration has, from the values of the options above."""
     return {
         "test_fraction": values["test_fraction"],
-        "class_weight": parse_class_weight(values["class_weight"]),
-        "threshold": parse_number_or_name(values["threshold"]),
+        "class_weight": _parse_class_weight(values["class_weight"]),
+        "threshold": _parse_number_or_name(values["threshold"]),
         "seed": values["seed"],
     }
 
@@ -135,3 +135,48 @@ def read_decisions(values: dict[str, Any]) -> dict[str, Any]:
 def given_options(ctx: typer.Context) -> set[str]:
     """Return the options and arguments that were given on the command line."""
     return {name for name in ctx.params if ctx.get_parameter_source(name).name == "COMMANDLINE"}  # type: ignore[union-attr]
+
+
+def parse_pairs(values: list[str] | None, param: str, expected: str) -> dict[str, str]:
+    """Return what an option gives to each column; a name may hold an equals sign."""
+    pairs = {}
+    for text in values or ():
+        name, separator, value = text.rpartition("=")
+        if not separator:
+            raise InputError(param, expected, repr(text))
+        pairs[name.strip()] = value.strip()
+    return pairs
+
+
+def _split_names(values: list[str] | None) -> tuple[str, ...]:
+    """Return the names of columns, in options that may be repeated and may each hold several, with commas between."""
+    return tuple(name.strip() for value in values or () for name in value.split(",") if name.strip())
+
+
+def _parse_codes(values: list[str] | None) -> dict[str, list[float]]:
+    """Return numbers that are levels of their own by column."""
+    codes: dict[str, list[float]] = {}
+    for text in values or ():
+        name, _, value = text.rpartition("=")
+        try:
+            codes.setdefault(name.strip(), []).append(float(value))
+        except ValueError:
+            raise InputError("codes", "be a column and a number such as income=-999", repr(text)) from None
+    return codes
+
+
+def _parse_class_weight(text: str | None) -> str | dict[str, float] | None:
+    if text is None or "=" not in text:
+        return text
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    try:
+        return {name.strip(): float(value) for name, _, value in pairs}
+    except ValueError:
+        raise InputError("class_weight", "be balanced, or weights such as yes=5,no=1", repr(text)) from None
+
+
+def _parse_number_or_name(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text

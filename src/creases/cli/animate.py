@@ -9,10 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from creases._text import plural
-from creases.cli._completion import complete_files
-from creases.cli._kernels import load_kernels
-from creases.cli._output import check_outputs
-from creases.cli.console import command, note, print_json, print_next, show_progress
+from creases.cli._arguments import check_outputs
+from creases.cli._options import complete_files
+from creases.cli.console import command, load_kernels, note, print_json, print_next, show_progress
 from creases.cli.console import out as stdout
 
 

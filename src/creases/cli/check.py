@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 from creases._text import plural
 from creases.cli import _model as model
 from creases.cli._arguments import parse_shape
-from creases.cli._completion import complete_files, complete_model
+from creases.cli._options import InputShape, Model, complete_files, complete_model
 from creases.cli.console import INTERRUPTED, err, out, print_json, show_progress
 
 #: The exit code of a proof that is refused.
@@ -32,9 +32,7 @@ def check_proof_file(
             autocompletion=complete_files(".json", ".gz"),
         ),
     ],
-    model_: Annotated[
-        str, typer.Argument(metavar="MODEL", help=model.HELP_OR_RUN, show_default=False, autocompletion=complete_model)
-    ],
+    model_: Model,
     other: Annotated[
         str | None,
         typer.Argument(
@@ -63,7 +61,7 @@ def check_proof_file(
             autocompletion=complete_files(".json"),
         ),
     ] = None,
-    input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
+    input_shape: InputShape = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
     """Check a stored proof about a network, by code that shares nothing with the search.

@@ -132,6 +132,18 @@ def note(text: str) -> None:
     err.print(_plain(text), style="dim", soft_wrap=True)
 
 
+def load_kernels() -> None:
+    """Load the kernels of the plane before work that is timed; say so if they must be compiled."""
+    from creases.regions import compile_kernels
+
+    compile_kernels(announce_compiling)
+
+
+def announce_compiling() -> None:
+    """Say that kernels are compiled, which takes seconds, once."""
+    note("Compiling kernels (once per machine)…")
+
+
 def print_next(command: str, why: str = "") -> None:
     """Print what to do next, after an empty line: a command to copy, and what it is for."""
     comment = f"  [dim]# {escape(why)}[/]" if why else ""

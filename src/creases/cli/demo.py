@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from creases.cli import _summary as summary
-from creases.cli._kernels import load_kernels
-from creases.cli.console import out, print_table
-from creases.cli.grow._interruption import interruptible
+from creases.cli.console import load_kernels, out, print_table
+from creases.cli.grow import interruptible
+from creases.cli.map import summarize, summary_rows
 from creases.errors import CreasesError
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def run_demo(
 
     Takes about ten seconds.
     """
-    from creases.cli.grow._network import fit_into, print_result
+    from creases.cli.grow._result import fit_into, print_result
     from creases.growth import GrowthConfig
     from creases.tables import RunSettings
 
@@ -42,7 +41,7 @@ def run_demo(
     report, files = interruptible(folder, lambda: fit_into(settings, folder, force=is_demo(folder), fresh=True))
     partition, result = map_grown(report)
     files["map"] = draw(report, partition, folder / MAP)
-    print_table("The regions of the grown network", summary.summary_rows(result))
+    print_table("The regions of the grown network", summary_rows(result))
     out.print()
     print_result(report, files)
 
@@ -65,7 +64,7 @@ def map_grown(report: Report) -> tuple[PlanePartition, dict[str, Any]]:
     load_kernels()
     start = perf_counter()
     partition = plane(report.experiment.network, data_box(report.data.problem.X))
-    return partition, summary.summarize(partition, perf_counter() - start)
+    return partition, summarize(partition, perf_counter() - start)
 
 
 def draw(report: Report, partition: PlanePartition, path: Path, *, dpi: int = 160) -> Path:

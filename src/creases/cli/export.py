@@ -7,21 +7,13 @@ from typing import Annotated
 
 import typer
 
-from creases.cli._completion import complete_files
+from creases.cli._options import Folder
 from creases.cli.console import note, print_json, show_progress
 from creases.errors import InputError
 
 
 def export_file(
-    run: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RUN",
-            help="Folder of a model (creases fit, creases grow).",
-            show_default=False,
-            autocompletion=complete_files(),
-        ),
-    ],
+    run: Folder,
     out: Annotated[
         Path, typer.Argument(metavar="FILE", help="The .sql, .py, .xlsx or .onnx file to write.", show_default=False)
     ],

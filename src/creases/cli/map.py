@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from creases._files import write_json
 from creases._text import plural
-from creases.cli import _arguments as arguments
-from creases.cli import _model as model
-from creases.cli import _output as output
-from creases.cli import _summary as summary
-from creases.cli._completion import complete_files, complete_model
-from creases.cli._kernels import load_kernels
-from creases.cli._samples import Points, read_points
+from creases.cli._arguments import check_outputs, input_shape_of, parse_box, parse_shape, read_npy
+from creases.cli._model import Points, load_model, read_points
+from creases.cli._options import Model, complete_files
 from creases.cli.console import (
     INTERRUPTED,
     command,
+    load_kernels,
     note,
     option_panels,
     print_json,
@@ -34,6 +32,8 @@ from creases.cli.console import (
 from creases.errors import CreasesError, InputError, LimitError
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from creases._typing import Floats
     from creases.network import Network
     from creases.regions import PlanePartition
@@ -56,15 +56,7 @@ class Color(StrEnum):
 
 
 def map_plane(
-    model_: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            help=model.HELP_OR_RUN,
-            show_default=False,
-            autocompletion=complete_model,
-        ),
-    ],
+    model_: Model,
     box: Annotated[
         str | None,
         plane_option(
@@ -152,7 +144,7 @@ def map_plane(
         unused = {"data": data, "axes": axes, "columns": columns, "exact": exact or None, "max_memory": max_memory}
         where: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "address": address}
         return map_tiles(model_, (box, origin, basis, through), input_shape, tiles, paths, where, unused, as_json)
-    output.check_outputs(paths)
+    check_outputs(paths, (".png", ".svg", ".npz", ".json"))
     if Path(model_).is_dir():
         planes = {"through": through, "axes": axes, "box": box, "origin": origin, "basis": basis, "data": data}
         for name, value in planes.items():
@@ -170,9 +162,9 @@ def map_plane(
         raise InputError("origin", "be given together with the basis: a point of the plane and its two directions")
     with show_progress(4 + len(paths)) as begin:
         begin("reading the network")
-        corners = None if through is None else [arguments.read_npy(path, "through") for path in through]
-        shape = arguments.parse_shape(input_shape) or (arguments.input_shape_of(corners[0]) if corners else None)
-        net = model.load_model(model_, shape).to(device)
+        corners = None if through is None else [read_npy(path, "through") for path in through]
+        shape = parse_shape(input_shape) or (input_shape_of(corners[0]) if corners else None)
+        net = load_model(model_, shape).to(device)
         points = None if data is None else read_points(data, None, net.n_in, net.n_out)
         if net.n_units > FEW_UNITS:
             begin("loading the kernels")
@@ -184,7 +176,7 @@ def map_plane(
         )
         partition, seconds = _find_regions(net, chosen, options, begin)
         begin("checking the pieces")
-        result = summary.summarize(partition, seconds)
+        result = summarize(partition, seconds)
         for path in paths:
             begin(f"writing {path.name}")
             _write(partition, path, result, points, corners, color)
@@ -204,7 +196,7 @@ def _map_run(folder: Path, columns: str | None, paths: list[Path], as_json: bool
         begin("finding the regions")
         start = perf_counter()
         figure, partition = plot_run_map(run, columns)
-        result = summary.summarize(partition, perf_counter() - start)
+        result = summarize(partition, perf_counter() - start)
         for path in paths:
             begin(f"writing {path.name}")
             if path.suffix in (".npz", ".json"):
@@ -219,7 +211,7 @@ def _print(result: dict[str, Any], paths: list[Path], as_json: bool) -> None:
     if as_json:
         print_json({**result, "files": [str(path) for path in paths]})
         return
-    print_table("Partition", [*summary.summary_rows(result), *(("written", str(path)) for path in paths)])
+    print_table("Partition", [*summary_rows(result), *(("written", str(path)) for path in paths)])
     if not paths:
         print_next(repeat_command("--out", "map.png", "--out", "map.npz"), "save a picture and the regions")
         return
@@ -292,10 +284,10 @@ def _choose_plane(
         )
     import numpy as np
 
-    chosen: dict[str, Any] = {"box": np.array(arguments.parse_box(box or "-1,1,-1,1", 2))}
+    chosen: dict[str, Any] = {"box": np.array(parse_box(box or "-1,1,-1,1", 2))}
     if origin is not None and basis is not None:
-        chosen["origin"] = arguments.read_npy(origin, "origin").ravel()
-        chosen["basis"] = arguments.read_npy(basis, "basis")
+        chosen["origin"] = read_npy(origin, "origin").ravel()
+        chosen["basis"] = read_npy(basis, "basis")
     return chosen
 
 
@@ -309,7 +301,7 @@ def _choose_axes(net: Network, box: str | None, axes: str, origin: Path | None, 
         raise InputError("axes", f"be two different inputs from 0 to {net.n_in - 1}, such as 0,1", repr(axes))
     point = np.zeros(net.n_in) if data is None else data.X.mean(axis=0)
     if origin is not None:
-        point = arguments.read_npy(origin, "origin").ravel()
+        point = read_npy(origin, "origin").ravel()
         if point.shape != (net.n_in,):
             raise InputError("origin", f"have {net.n_in} numbers", f"{point.size}")
     point = point.copy()
@@ -319,7 +311,7 @@ def _choose_axes(net: Network, box: str | None, axes: str, origin: Path | None, 
         room = np.where(high > low, 0.05 * (high - low), 1.0)
         limits = np.stack([low - room, high + room], axis=1)
     else:
-        limits = np.array(arguments.parse_box(box or "-1,1,-1,1", 2))
+        limits = np.array(parse_box(box or "-1,1,-1,1", 2))
     return {"box": limits, "origin": point, "basis": np.eye(net.n_in)[:, chosen]}
 
 
@@ -336,7 +328,7 @@ def _write(
     if path.suffix == ".npz":
         partition.save(path)
     elif path.suffix == ".json":
-        write_json(output.partition_json(partition, result), path)
+        write_json(_partition_json(partition, result), path)
     else:
         points = None if data is None else _on_plane(partition, data.X)
         y = None if data is None else data.y
@@ -344,7 +336,7 @@ def _write(
         marks = (
             dict(zip("abc", _on_plane(partition, np.stack(through).reshape(3, -1)), strict=True)) if through else None
         )
-        output.write_picture(partition, path, title=title, color=color.value, X=points, y=y, marks=marks)
+        _write_picture(partition, path, title=title, color=color.value, X=points, y=y, marks=marks)
 
 
 def _on_plane(partition: PlanePartition, points: Floats) -> Floats:
@@ -352,6 +344,99 @@ def _on_plane(partition: PlanePartition, points: Floats) -> Floats:
     import numpy as np
 
     return np.asarray(np.linalg.lstsq(partition.basis, (points - partition.origin).T)[0].T)
+
+
+#: Random points at which the pieces are compared with the network, and the seed that draws them.
+CHECKED_POINTS, SEED = 10_000, 0
+
+
+def _largest_difference(partition: PlanePartition) -> float:
+    """Return the largest ``|f(x) - (J t + y)|`` over random points of the box, the piece found by ``locate``."""
+    import numpy as np
+
+    low, high = partition.box[:, 0], partition.box[:, 1]
+    t = np.random.default_rng(SEED).uniform(low, high, (CHECKED_POINTS, 2))
+    region = partition.locate(t)
+    piece = partition.pieces()
+    by_piece = np.einsum("nmk,nk->nm", piece.J[region], t) + piece.y[region]
+    by_network = np.asarray(partition.net(partition.points(t))).reshape(by_piece.shape)
+    return float(np.abs(by_piece - by_network).max())
+
+
+def summarize(partition: PlanePartition, seconds: float) -> dict[str, Any]:
+    """Return the summary of a partition that took ``seconds``, ready for JSON."""
+    areas = partition.areas()
+    boundary = partition.boundary()
+    return {
+        "network": repr(partition.net),
+        "box": partition.box.tolist(),
+        "regions": partition.count,
+        "vertices": len(partition.vertices),
+        "edges": len(partition.edges),
+        "area": {"all": float(areas.sum()), "largest": float(areas.max()), "smallest": float(areas.min())},
+        "boundary": {"segments": len(boundary.edges), "length": boundary.length},
+        "certificate": {"points": CHECKED_POINTS, "largest_difference": _largest_difference(partition)},
+        "seconds": round(seconds, 6),
+    }
+
+
+def summary_rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Return the summary as rows of names and values."""
+    area, boundary, certificate = summary["area"], summary["boundary"], summary["certificate"]
+    box = " x ".join(f"[{low:g}, {high:g}]" for low, high in summary["box"])
+    return [
+        ("network", summary["network"]),
+        ("box", box),
+        ("regions", f"{summary['regions']:,}"),
+        ("vertices, edges", f"{summary['vertices']:,}, {summary['edges']:,}"),
+        ("largest, smallest area", f"{area['largest']:.4g}, {area['smallest']:.4g}"),
+        ("boundary", f"{boundary['length']:.6g} long, {plural(boundary['segments'], 'segment')}"),
+        (
+            "check",
+            f"differs from the network by at most {certificate['largest_difference']:.1e} at "
+            f"{certificate['points']:,} random points",
+        ),
+        ("time", f"{summary['seconds']:.3g} s"),
+    ]
+
+
+def _partition_json(partition: PlanePartition, summary: dict[str, Any]) -> dict[str, Any]:
+    """Return a partition as plain lists: polygons, the unit behind each edge, the affine function of each region."""
+    corners, starts = partition.corners.tolist(), partition.starts.tolist()
+    piece, boundary = partition.pieces(), partition.boundary()
+    return {
+        "summary": summary,
+        "slice": {"origin": partition.origin.tolist(), "basis": partition.basis.tolist()},
+        "vertices": partition.vertices.tolist(),
+        "values": partition.values.tolist(),
+        "edges": partition.edges.tolist(),
+        "edge_units": partition.edge_units.tolist(),
+        "edge_regions": partition.edge_regions.tolist(),
+        "regions": [corners[a:b] for a, b in pairwise(starts)],
+        "pieces": {"J": piece.J.tolist(), "y": piece.y.tolist()},
+        "boundary": {"segments": boundary.segments.tolist(), "classes": boundary.classes.tolist()},
+    }
+
+
+def _write_picture(
+    partition: PlanePartition,
+    path: Path,
+    *,
+    title: str,
+    color: Literal["regions", "value", "class"],
+    X: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    marks: Mapping[str, ArrayLike] | None = None,
+) -> Path:
+    """Draw a partition into a ``.png`` or ``.svg`` file, with named points (slice coordinates) marked."""
+    from creases.show import mark_points, new_figure, plane_height, plot_plane, save_figure, style_context
+
+    figure, (ax,) = new_figure(6.4, plane_height(partition, 6.4))
+    with style_context():
+        plot_plane(partition, ax=ax, color=color, X=X, y=y)
+        mark_points(ax, marks or {})
+        ax.set_title(title)
+    return save_figure(figure, path)
 
 
 def map_tiles(
@@ -366,20 +451,8 @@ def map_tiles(
 ) -> None:
     """Compute a plane in tiles, or resume it, and print a summary.
 
-    Parameters
-    ----------
-    model_
-        The network.
-    plane
-        Box, origin, basis and three inputs, as options.
-    input_shape
-        Shape of an input, as an option.
-    tiles, paths, where
-        Number of tiles along each side, the folder (one path), and where they are computed: engine, n_jobs, address.
-    unused
-        Options that tiles do not have: each must be None.
-    as_json
-        Whether to print the summary as JSON.
+    ``plane`` are box, origin, basis and three inputs, ``where`` the engine and its processes, ``unused`` the options
+    that tiles do not have: each must be None.
     """
     from creases.regions import plane_tiles
 
@@ -391,12 +464,12 @@ def map_tiles(
             "tiles", "have a network and one folder to write to", hint="use {0}", settings=[("out", "DIR")]
         )
     box, origin, basis, through = plane
-    corners = None if through is None else [arguments.read_npy(path, "through") for path in through]
-    shape = arguments.parse_shape(input_shape) or (arguments.input_shape_of(corners[0]) if corners else None)
-    net = model.load_model(model_, shape)
-    point = None if origin is None else arguments.read_npy(origin, "origin").ravel()
-    directions = None if basis is None else arguments.read_npy(basis, "basis")
-    limits = None if box is None else arguments.parse_box(box, 2)
+    corners = None if through is None else [read_npy(path, "through") for path in through]
+    shape = parse_shape(input_shape) or (input_shape_of(corners[0]) if corners else None)
+    net = load_model(model_, shape)
+    point = None if origin is None else read_npy(origin, "origin").ravel()
+    directions = None if basis is None else read_npy(basis, "basis")
+    limits = None if box is None else parse_box(box, 2)
     load_kernels()
     start = perf_counter()
     try:

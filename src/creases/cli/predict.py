@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from creases._text import plural
-from creases.cli._completion import TABLES, complete_files
-from creases.cli._output import check_outputs
-from creases.cli._values import Engine
+from creases.cli._arguments import check_outputs
+from creases.cli._options import TABLES, Address, Engine, Folder, complete_files
 from creases.cli.console import command, note, print_json, print_next, print_table, repeat_command, show_progress
 from creases.errors import InputError
 
@@ -30,15 +29,7 @@ PRINTED = 20
 
 
 def predict_rows(
-    run: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RUN",
-            help="Folder of a model (creases fit, creases grow).",
-            show_default=False,
-            autocompletion=complete_files(),
-        ),
-    ],
+    run: Folder,
     data: Annotated[
         Path,
         typer.Argument(
@@ -84,9 +75,7 @@ def predict_rows(
     engine: Annotated[
         Engine, typer.Option(metavar="NAME", help="Where blocks are predicted: local processes, serial or ray.")
     ] = Engine.local,
-    address: Annotated[
-        str | None, typer.Option(metavar="HOST", help="Address of a running Ray cluster; default: start one here.")
-    ] = None,
+    address: Address = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
 ) -> None:
     """Predict new rows with the model of a table.

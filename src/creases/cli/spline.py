@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from creases.cli import _output as output
-from creases.cli._completion import TABLES, complete_files
-from creases.cli.console import out, print_json, print_next, print_table, repeat_command, show_progress
+from creases.cli._arguments import check_outputs
+from creases.cli._options import TABLES, complete_files
+from creases.cli.console import (
+    announce_compiling,
+    out,
+    print_json,
+    print_next,
+    print_table,
+    repeat_command,
+    show_progress,
+)
 from creases.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,18 +53,17 @@ def fit_spline(
     """
     from threadpoolctl import threadpool_limits
 
-    from creases.cli._kernels import load_spline_kernels
-    from creases.splines import optimal_fit
+    from creases.splines import compile_kernels, optimal_fit
 
     paths = files or []
-    output.check_outputs(paths, (".png", ".svg", ".csv", *NETWORKS), "files")
+    check_outputs(paths, (".png", ".svg", ".csv", *NETWORKS), "files")
     if pieces not in ("bic", "cv") and not (pieces.isdecimal() and int(pieces)):
         raise InputError("pieces", "be a positive number, bic or cv", repr(pieces))
     count: Any = int(pieces) if pieces.isdecimal() else pieces
     data = _read_table(table, target, x)
     with show_progress(2 + len(paths)) as begin, threadpool_limits(1):  # arrays are small
         begin("loading the kernels")
-        load_spline_kernels()
+        compile_kernels(announce_compiling)
         begin("finding the best fit")
         fit = optimal_fit(data.x, data.y, count)
         rows = _list_pieces(fit, data)

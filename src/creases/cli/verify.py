@@ -11,8 +11,7 @@ import typer
 
 from creases.cli import _model as model
 from creases.cli._arguments import parse_shape
-from creases.cli._completion import complete_files, complete_model
-from creases.cli._values import Engine
+from creases.cli._options import Address, Engine, InputShape, Model, complete_files, complete_model
 from creases.cli.console import command, divert_stdout, err, out, print_json, print_next, repeat_command, show_progress
 from creases.errors import InputError
 
@@ -27,9 +26,7 @@ EXIT_CODES = {"holds": 0, "violated": 1, "unknown": 3}  # 2 is invalid input, as
 
 
 def verify_property(
-    model_: Annotated[
-        str, typer.Argument(metavar="MODEL", help=model.HELP_OR_RUN, show_default=False, autocompletion=complete_model)
-    ],
+    model_: Model,
     property_: Annotated[
         Path,
         typer.Argument(
@@ -65,10 +62,8 @@ def verify_property(
             show_default=False,
         ),
     ] = None,
-    address: Annotated[
-        str | None, typer.Option(metavar="HOST", help="Address of a running Ray cluster; default: start one here.")
-    ] = None,
-    input_shape: Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")] = None,
+    address: Address = None,
+    input_shape: InputShape = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
     """Prove a property of a network, or find a counterexample.

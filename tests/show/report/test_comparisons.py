@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import creases
-from creases.cli.compare._data import Samples
-from creases.cli.compare._report import write
+from creases.cli.compare import Samples, write_comparison
 from creases.compare import similarity
 from creases.compare.differences import difference_at_samples
 from creases.errors import FileError, InputError
@@ -25,7 +24,7 @@ def compared(folder, nets, X, labels=None):
     first, second, *_ = nets.values()
     changed = difference_at_samples(first, second, X, labels)
     own = Samples(X, labels, None, f"{len(X)} rows of data.csv")
-    write(similarity(nets, X, y=labels), changed, own, nets, folder, ["creases", "compare", "old", "new"])
+    write_comparison(similarity(nets, X, y=labels), changed, own, nets, folder, ["creases", "compare", "old", "new"])
     return folder
 
 

@@ -5,8 +5,7 @@ import pytest
 
 import creases
 from browsing import Visit, chromium
-from creases.cli.compare._data import Samples
-from creases.cli.compare._report import write
+from creases.cli.compare import Samples, write_comparison
 from creases.compare import similarity
 from creases.compare.differences import difference_at_samples
 from creases.show.report._maps import write_partition_report
@@ -24,7 +23,9 @@ def pages(tmp_path_factory):
     nets = {"cross": CROSS, "stripes": STRIPES}
     samples = Samples(X, (X[:, 0] > 0.5).astype(np.int64), None, "40 rows")
     changed = difference_at_samples(CROSS, STRIPES, X, samples.y)
-    compared = write(similarity(nets, X, y=samples.y), changed, samples, nets, home / "compared", ["creases"])
+    compared = write_comparison(
+        similarity(nets, X, y=samples.y), changed, samples, nets, home / "compared", ["creases"]
+    )
     return {"map": write_partition_report(creases.plane(CROSS), home / "map.html", name="cross"), "compared": compared}
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from creases.cli import _model as model
-from creases.cli._completion import complete_model
-from creases.cli.console import option_panels, print_json, print_next, repeat_command, show_progress
+from creases.cli._arguments import read_input
+from creases.cli._options import HELP, complete_model
+from creases.cli.console import option_panels, out, print_json, print_next, repeat_command, show_progress
 from creases.errors import InputError
 
 (change_option,) = option_panels("Change the decision")
@@ -20,7 +21,7 @@ def explain_input(
         str,
         typer.Argument(
             metavar="MODEL",
-            help=f"A folder of creases fit or creases grow. Or {model.HELP[0].lower()}{model.HELP[1:]}",
+            help=f"A folder of creases fit or creases grow. Or {HELP[0].lower()}{HELP[1:]}",
             show_default=False,
             autocompletion=complete_model,
         ),
@@ -106,7 +107,6 @@ def _explain_row(
     integer: bool,
     as_json: bool,
 ) -> None:
-    from creases.cli.explain import _row
     from creases.tables import load
 
     table = load(folder)
@@ -115,27 +115,107 @@ def _explain_row(
     if input_ is None and row is None:
         if to is not None or fix:
             raise InputError("row", "be given with --to or --fix")
-        _row.print_model(table, integer=integer, as_json=as_json)
+        _print_model(table, integer=integer, as_json=as_json)
         return
     columns = [name.strip() for words in fix for name in words.split(",")]
     with show_progress(3) as begin:
-        answer = _row.explain_table_row(table, folder, input_, row, to, columns, count, budget, begin)
-    _row.print_row(answer, asked=to is not None, as_json=as_json)
+        answer = _explain_table_row(table, folder, input_, row, to, columns, count, budget, begin)
+    _print_row(answer, asked=to is not None, as_json=as_json)
 
 
 def _explain_region(
     model_: str, input_: str | None, row: int | None, input_shape: str | None, budget: float, *, as_json: bool
 ) -> None:
-    from creases.cli.explain import _text
-    from creases.cli.explain._subject import load_subject
+    from creases.cli.explain import _region
 
     with show_progress(3) as begin:
         begin("reading the network")
-        subject = load_subject(model_, input_, row, input_shape)
+        subject = _region.load_subject(model_, input_, row, input_shape)
         begin("finding the region")
-        explanation = _text.explain_subject(subject, budget, begin)
+        explanation = _region.explain_subject(subject, budget, begin)
     if as_json:
         print_json(explanation)
         return
-    _text.print_explanation(explanation)
+    _region.print_explanation(explanation)
     print_next(repeat_command("--json"), "the same as JSON")
+
+
+def _print_model(model: Any, *, integer: bool, as_json: bool) -> None:
+    """Print the card of points of a model."""
+    card = model.card(integer=integer)
+    if as_json:
+        print_json(card.to_dict())
+        return
+    _print_lines(card.lines())
+    print_next(repeat_command("--row", "0"), "why the first row of the table gets its prediction")
+
+
+def _explain_table_row(
+    model: Any,
+    folder: str,
+    input_: str | None,
+    row: int | None,
+    to: str | None,
+    fixed: Sequence[str],
+    count: int,
+    budget: float,
+    begin: Callable[..., None],
+) -> dict[str, Any]:
+    """Return a row's explanation and what would change its prediction; the latter is None without a class or bound."""
+    from creases.tables import explain_row, find_changes
+
+    begin("reading the row")
+    x, name, truth, X = _read_row(model, folder, input_, row)
+    explanation = explain_row(model, x, name=name, truth=truth)
+    changes = None
+    if to is not None or model.classes is not None:
+        begin("finding what would change the prediction")
+        changes = find_changes(model, x, to=to, fixed=fixed, count=count, budget=budget, X=X)
+    return {"explanation": explanation, "changes": changes}
+
+
+def _print_row(answer: dict[str, Any], *, asked: bool, as_json: bool) -> None:
+    """Print a row's explanation; if a change was asked for, only its prediction and the change."""
+    explanation, changes = answer["explanation"], answer["changes"]
+    if as_json:
+        print_json(explanation.to_dict() | ({} if changes is None else {"changes": changes.to_dict()}))
+        return
+    lines = explanation.lines()
+    if asked:
+        _print_lines([lines[0], *changes.lines()])
+        if len(changes.answers) == 1 and "--count" not in repeat_command().split():
+            print_next(repeat_command("--count", "3"), "other answers")
+        return
+    _print_lines(lines)
+    if changes is not None:
+        _print_lines(["", *changes.lines()])
+        print_next(repeat_command("--detail"), "the linear region of this row, with coefficients and units")
+    else:
+        print_next(repeat_command("--to", f">= {explanation.total:.2g}"), "what would have to change for that value")
+
+
+def _read_row(model: Any, folder: str, input_: str | None, row: int | None) -> tuple[Any, str, str, Any]:
+    """Return an encoded row, what to call it, its true class or value, and the table's rows if they are there.
+
+    A row whose target is missing was not fitted, but can be explained.
+    """
+    from creases.tables import load_settings
+
+    if input_ is not None:
+        return read_input(input_).reshape(-1), "this row", "", None
+    settings = load_settings(Path(folder))
+    problem = settings.load_problem()
+    numbers = list(range(len(problem.X))) if problem.rows is None else problem.rows.tolist()
+    if row in numbers:
+        value = problem.y[numbers.index(row)]
+        truth = f"{value:,.6g}" if problem.classes is None else problem.classes[int(value)]
+        return problem.X[numbers.index(row)], f"row {row}", truth, problem.X
+    X = problem.X if problem.rows is None else model.encode(settings.data, header=settings.header).X
+    if row is None or not 0 <= row < len(X):
+        raise InputError("row", f"be a row of the table, from 0 to {len(X) - 1}", f"{row}")
+    return X[row], f"row {row}", "", problem.X
+
+
+def _print_lines(lines: Sequence[str]) -> None:
+    for line in lines:
+        out.print(line, markup=False, soft_wrap=True)

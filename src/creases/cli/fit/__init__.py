@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from creases.cli._completion import complete_files
+from creases.cli._options import complete_files
 from creases.cli._table_options import (
     FILES,
     AsJson,
@@ -29,10 +29,10 @@ from creases.cli._table_options import (
     given_options,
     model_option,
     output_option,
+    parse_pairs,
     read_decisions,
     read_source,
 )
-from creases.cli._values import parse_shapes
 from creases.cli.console import note, print_json
 from creases.errors import RequestError
 
@@ -131,7 +131,7 @@ def fit_file(
 
     if folder is None:
         raise RequestError("a folder is required: creases fit table.csv --target COLUMN --out DIR")
-    shapes = parse_shapes(shape)
+    shapes = parse_pairs(shape, "shape", "be a column and a shape such as age=rising")
     options = {**read_decisions(ctx.params), "family": family, "ensemble": ensemble, "refit": refit}
     settings = FitSettings(
         data=resolve_data(data),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from creases.cli._completion import complete_files, complete_words
+from creases.cli._arguments import parse_numbers
+from creases.cli._options import complete_files, complete_words
 from creases.cli._table_options import (
     AsJson,
     ClassWeight,
@@ -32,9 +34,7 @@ from creases.cli._table_options import (
     read_decisions,
     read_source,
 )
-from creases.cli._values import parse_budget, parse_widths
-from creases.cli.console import note, print_json
-from creases.cli.grow._interruption import interruptible
+from creases.cli.console import INTERRUPTED, note, print_json
 from creases.errors import InputError, RequestError
 
 if TYPE_CHECKING:
@@ -55,11 +55,19 @@ class Method(StrEnum):
 #: Defaults of ``GrowthConfig``, which the help shows.
 TEST_FRACTION, SEED = 0.2, 0
 
+
+def _parse_widths(text: str) -> tuple[int, ...]:
+    numbers = parse_numbers(text, "hidden")
+    if (numbers != numbers.round()).any() or (numbers < 1).any():
+        raise InputError("hidden", "be auto, or positive widths such as 2 or 4,4", repr(text))
+    return tuple(int(number) for number in numbers)
+
+
 #: How the options of growth are read from the command line; others are taken as they are.
 _GROWTH: dict[str, Any] = {
     "how": lambda how: how.value,
-    "hidden": lambda hidden: hidden if hidden == "auto" else parse_widths(hidden),
-    "budget": parse_budget,
+    "hidden": lambda hidden: hidden if hidden == "auto" else _parse_widths(hidden),
+    "budget": lambda budget: int(budget) if budget.isdecimal() else budget,
     "max_units": int,
 }
 
@@ -149,7 +157,7 @@ def grow_network(
       creases grow moons --out out/moons
       creases grow houses.csv --target price --budget '60 s' --out out/houses
     """
-    from creases.cli.grow import _network
+    from creases.cli.grow import _result
     from creases.growth import GrowthConfig
     from creases.tables import RunFile, RunSettings, resolve_data
 
@@ -171,11 +179,11 @@ def grow_network(
         fresh = False
         note(f"Resuming the run in {home}, which was interrupted.")
     work = {"force": force, "fresh": fresh, "show_columns": not as_json}
-    report, files = interruptible(home, lambda: _network.fit_into(settings, home, **work))
+    report, files = interruptible(home, lambda: _result.fit_into(settings, home, **work))
     if as_json:
         print_json(report.summary(files))
     else:
-        _network.print_result(report, files)
+        _result.print_result(report, files)
 
 
 def _read_when(text: str) -> dict[str, Any]:
@@ -206,3 +214,15 @@ def _resume_settings(folder: Path, given: set[str], options: dict[str, Any]) -> 
         raise InputError(other[0], expected, hint="only --budget and --max-units may change")
     settings = RunSettings.load(folder)
     return replace(settings, config=replace(settings.config, **options))
+
+
+def interruptible(home: Path, work: Callable[[], Any]) -> Any:
+    """Do the work; say how to resume it after Ctrl-C."""
+    try:
+        return work()
+    except KeyboardInterrupt:
+        from creases.tables import RunFile
+
+        if (home / RunFile.SETTINGS).exists():
+            note(f"Interrupted. Resume with: creases grow --resume {home}")
+        raise typer.Exit(INTERRUPTED) from None

@@ -12,10 +12,8 @@ import typer
 
 from creases._files import write_json
 from creases._text import plural
-from creases.cli import _model as model
-from creases.cli import _output as output
-from creases.cli._arguments import parse_numbers, parse_shape
-from creases.cli._completion import complete_data, complete_model
+from creases.cli._arguments import check_outputs, parse_numbers, parse_shape
+from creases.cli._options import Model, complete_data
 from creases.cli.console import (
     INTERRUPTED,
     command,
@@ -53,9 +51,7 @@ class Method(StrEnum):
 
 
 def prune_model(
-    model_: Annotated[
-        str, typer.Argument(metavar="MODEL", help=model.HELP_OR_RUN, show_default=False, autocompletion=complete_model)
-    ],
+    model_: Model,
     data: Annotated[
         str | None,
         data_option(
@@ -128,8 +124,8 @@ def prune_model(
       creases prune net.onnx --data table.csv --keep-accuracy 0.98 --out small.onnx
       creases prune net.onnx --data table.csv --parameters 0.25 --out small.onnx
     """
-    output.check_outputs([out] if out else [], (".safetensors", ".onnx"))
-    output.check_outputs([record] if record else [], (".json",), "--record")
+    check_outputs([out] if out else [], (".safetensors", ".onnx"))
+    check_outputs([record] if record else [], (".json",), "--record")
     if keep_accuracy is not None and not 0 < keep_accuracy <= 1:
         raise InputError("keep_accuracy", "be a fraction above 0 and at most 1, such as 0.99", f"{keep_accuracy:g}")
     if parameters is not None and multiply_adds is not None:

@@ -1,9 +1,13 @@
-"""Shell completion of arguments: built-in problems, models, tables and the folders of runs."""
+"""Arguments and options that several commands have, and how the shell completes them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 TABLES = (".csv", ".tsv", ".parquet", ".npz")
 MODELS = (".onnx", ".safetensors", ".npz", ".py")
@@ -47,3 +51,39 @@ def _files(incomplete: str, endings: tuple[str, ...]) -> Iterator[str]:
                 yield f"{prefix}{entry.name}/"
             elif not endings or entry.suffix in endings:
                 yield f"{prefix}{entry.name}"
+
+
+#: What MODEL may be, in the help.
+HELP = (
+    "A network: an .onnx file, a .safetensors file (Network.save), an .npz file with W0, b0, W1, b1, ... "
+    "(and optionally a number 'leak'), or module:name or path.py:name of a torch module or a function that returns "
+    "one. The last two run that code: use them only with code you trust."
+)
+
+#: The same, where a folder will do too.
+HELP_OR_RUN = f"{HELP} Or the folder of a growth run."
+
+Model = Annotated[
+    str, typer.Argument(metavar="MODEL", help=HELP_OR_RUN, show_default=False, autocompletion=complete_model)
+]
+Folder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN",
+        help="Folder of a model (creases fit, creases grow).",
+        show_default=False,
+        autocompletion=complete_files(),
+    ),
+]
+InputShape = Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")]
+Address = Annotated[
+    str | None, typer.Option(metavar="HOST", help="Address of a running Ray cluster; default: start one here.")
+]
+
+
+class Engine(StrEnum):
+    """Where independent tasks run."""
+
+    local = "local"
+    serial = "serial"
+    ray = "ray"

@@ -1,4 +1,4 @@
-"""The files of a finished growth run."""
+"""Grow a network into a folder: its files, and its report as text and as JSON."""
 
 from __future__ import annotations
 
@@ -7,14 +7,31 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.table import Table
+
 from creases._files import write_atomically, write_json
-from creases.cli.grow._report import Report, text
-from creases.tables import RunFile, data_box, metrics_summary
+from creases.cli._sections import print_columns
+from creases.cli.console import command, note, out, print_next
+from creases.cli.grow._report import Report, parts, text
+from creases.tables import (
+    Experiment,
+    RunFile,
+    RunSettings,
+    TableSplit,
+    baselines,
+    data_box,
+    lock_folder,
+    metrics_summary,
+    prepare_folder,
+)
 
 if TYPE_CHECKING:
     from creases.network import Network
     from creases.regions import LinePartition, PlanePartition
     from creases.show import GrowthView
+
+
+# The files of a finished growth run.
 
 
 def write(report: Report, folder: Path) -> dict[str, Path]:
@@ -39,24 +56,24 @@ def write(report: Report, folder: Path) -> dict[str, Path]:
     files["history"] = replace(history, setting=history.setting | named).save(folder / RunFile.HISTORY)
     with write_atomically(files["report"]) as temporary:
         temporary.write_text(text(report), encoding="utf-8")
-    draw(report, files["picture"])
+    _draw(report, files["picture"])
     return files
 
 
-def draw(report: Report, path: Path, *, dpi: int = 160) -> None:
+def _draw(report: Report, path: Path, *, dpi: int = 160) -> None:
     """Draw the growth as a picture."""
     from creases.show import plot_growth, save_figure
 
     figure = plot_growth(
         report.experiment.history,
-        view=view(report),
+        view=_view(report),
         kept_epoch=report.experiment.best_epoch,
         score=report.measure,
     )
     save_figure(figure, path, dpi=dpi)
 
 
-def view(report: Report) -> GrowthView | None:
+def _view(report: Report) -> GrowthView | None:
     """Return the network on its one or two inputs; None if it has more."""
     from creases.show import GrowthView
 
@@ -71,7 +88,7 @@ def view(report: Report) -> GrowthView | None:
 
 
 def _partition(net: Network, report: Report) -> LinePartition | PlanePartition:
-    from creases.cli._kernels import load_kernels
+    from creases.cli.console import load_kernels
     from creases.regions import line, plane
 
     around = data_box(report.data.problem.X)
@@ -80,3 +97,44 @@ def _partition(net: Network, report: Report) -> LinePartition | PlanePartition:
         return line(net, [low], [high])
     load_kernels()
     return plane(net, around)
+
+
+def fit_into(
+    settings: RunSettings, home: Path, *, force: bool, fresh: bool, show_columns: bool = False
+) -> tuple[Report, dict[str, Path]]:
+    """Start or resume a run, and write all its files; return the report and the files by name."""
+    problem = settings.load_problem()
+    if show_columns and problem.encoding is not None:
+        print_columns(problem.encoding)
+    data = TableSplit.from_problem(problem, settings.config)
+    Experiment(data, settings.config, fit=False)  # refuses what cannot start before writing anything
+    with lock_folder(home):
+        if fresh:
+            prepare_folder(home, force=force)
+        settings.save(home)
+        if problem.encoding is not None:
+            write_json(problem.encoding.to_dict(), home / RunFile.ENCODING)
+        experiment = Experiment(data, settings.config, folder=home)
+        note(f"The loop: {experiment.create_run().history.loop}.")
+        experiment.run()
+        report = Report(settings, experiment, baselines(experiment.network, data, threshold=experiment.threshold))
+        return report, write(report, home)
+
+
+def print_result(report: Report, files: dict[str, Path]) -> None:
+    """Print the report, and which files to open."""
+    for part in parts(report):
+        out.print(part)
+    print_files(files, files["network"].parent)
+
+
+def print_files(files: dict[str, Path], folder: Path) -> None:
+    """Print which files there are, and what to do with them."""
+    out.print()
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for name, path in files.items():
+        table.add_row(f"[dim]{name}[/]", str(path))
+    out.print(table)
+    out.print(f'\nIn Python: creases.load("{folder}").predict(rows)', soft_wrap=True)
+    out.print(f"New rows:  {command('predict', folder, 'new.csv', '--out', 'predictions.csv')}", soft_wrap=True)
+    print_next(command("report", folder, "--out", "report.html"), "explore every growth step in a browser")
