@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import creases
-from creases.regions._estimate import Estimate
+from creases.regions._counts import Estimate
 from creases.regions._plane.plane import PlanePartition
 from creases.regions._plane.tiles import PlaneTiles
 

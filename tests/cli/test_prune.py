@@ -163,7 +163,7 @@ def test_what_could_not_be_written_is_refused_before_the_work(run, tmp_path, mon
         (["--data", "moons", "--lr", "-1"], "--lr must be a finite number at least 0, got -1"),
         (["--keep-accuracy", "99"], "--keep-accuracy must be a fraction above 0"),
         (["--out", "small.pt"], "--out must be a file name ending in .safetensors"),
-        (["--box", "1,2,3"], "--box must be pairs lo,hi, got 3 numbers"),
+        (["--box", "1,2,3"], "--box must be pairs lo,hi, one for each input, got 3 numbers"),
         (["--data", "moons", "--box", "0,1"], "--box must be left out with data, whose range is the box"),
         (["--data", "iris"], "--data must have 2 inputs, as the network, got 4 in iris"),
         (

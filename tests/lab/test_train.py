@@ -12,7 +12,7 @@ from torch import nn
 
 from creases.errors import InputError
 from creases.lab import Batch, TrainingResult, train
-from creases.lab._training.order import order
+from creases.lab._training.kernel import order
 from creases.lab._training.train import Moments
 
 TORCH = {

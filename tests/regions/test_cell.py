@@ -19,8 +19,8 @@ from creases.network._network import Network
 from creases.network._reading.arrays import from_arrays
 from creases.regions import _halfspaces as halfspaces
 from creases.regions._cell import Cell, cell
-from creases.regions._limits import no_progress
 from creases.regions._polytope import _affine, _forward, _reverse, region_polytope
+from creases.regions._resources import no_progress
 from reference import lp_regions
 from strategies import Case, cases
 

@@ -16,7 +16,7 @@ from creases._program._step import Step
 from creases.errors import FileError, InputError
 from creases.network._network import Network
 from creases.network._reading.arrays import from_arrays
-from creases.regions._space import forward_rows
+from creases.regions._space import vertices as forward_rows
 from creases.regions._space.partition import SpacePartition
 from creases.regions._space.space import space
 from reference import load_case, load_counts, lp_regions

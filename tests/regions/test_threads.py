@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import creases
-from creases.regions._threads import map_in_threads
+from creases.regions._resources import map_in_threads
 from reference import load_case
 
 split = import_module("creases.regions._plane.split")

@@ -14,7 +14,7 @@ import creases
 from creases.errors import InputError
 from creases.network._network import Network
 from creases.network._reading.arrays import from_arrays
-from creases.regions._bounds import bounds
+from creases.regions._counts import bounds
 from creases.regions._tropical import tropical
 from strategies import Case, cases
 

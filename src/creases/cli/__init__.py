@@ -22,10 +22,7 @@ FAULT = 70
 #: Where each command is defined, and the line that ``creases --help`` shows for it.
 COMMANDS = {
     "fit": ("creases.cli.fit:fit_file", "Fit a model of a table that a person can read completely."),
-    "grow": (
-        "creases.cli.grow:grow_network",
-        "Grow a network on data, each unit with its reason.",
-    ),
+    "grow": ("creases.cli.grow:grow_network", "Grow a network on data, each unit with its reason."),
     "predict": ("creases.cli.predict:predict_rows", "Predict new rows with the model of a table."),
     "export": ("creases.cli.export:export_file", "Write the model of a table as SQL, Python, Excel or ONNX."),
     "map": ("creases.cli.map:map_plane", "Map and draw every linear region of a network on a plane."),
@@ -39,10 +36,7 @@ COMMANDS = {
         "Check a stored proof about a network, by code that shares nothing with the search.",
     ),
     "compare": ("creases.cli.compare:compare_networks", "Compare the decisions and coefficients of networks."),
-    "spline": (
-        "creases.cli.spline:fit_spline",
-        "Fit a curve by the best piecewise-linear function.",
-    ),
+    "spline": ("creases.cli.spline:fit_spline", "Fit a curve by the best piecewise-linear function."),
     "prune": ("creases.cli.prune:prune_model", "Shrink a network and keep its function or its accuracy."),
     "report": ("creases.cli.report:write_report", "Write what a command found as a single HTML page."),
     "animate": ("creases.cli.animate:animate_run", "Turn a run of creases grow into a GIF or MP4."),

@@ -63,16 +63,11 @@ HELP = (
 #: The same, where a folder will do too.
 HELP_OR_RUN = f"{HELP} Or the folder of a growth run."
 
-Model = Annotated[
-    str, typer.Argument(metavar="MODEL", help=HELP_OR_RUN, show_default=False, autocompletion=complete_model)
-]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help=HELP_OR_RUN, autocompletion=complete_model)]
 Folder = Annotated[
     Path,
     typer.Argument(
-        metavar="RUN",
-        help="Folder of a model (creases fit, creases grow).",
-        show_default=False,
-        autocompletion=complete_files(),
+        metavar="RUN", help="Folder of a model (creases fit, creases grow).", autocompletion=complete_files()
     ),
 ]
 InputShape = Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")]

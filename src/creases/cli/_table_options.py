@@ -37,7 +37,7 @@ class Missing(StrEnum):
 
 def data_argument(metavar: str, text: str) -> Any:
     """Return the argument that names a table."""
-    return typer.Argument(metavar=metavar, help=text, autocompletion=complete_data, show_default=False)
+    return typer.Argument(metavar=metavar, help=text, autocompletion=complete_data)
 
 
 Target = Annotated[
@@ -54,12 +54,9 @@ Inputs = Annotated[
     data_option(
         metavar="COLUMN",
         help="Column to predict from, even if it looks like an ID or text; may be repeated. Default: all usable.",
-        show_default=False,
     ),
 ]
-Drop = Annotated[
-    list[str] | None, data_option(metavar="COLUMN", help="Column to ignore; may be repeated.", show_default=False)
-]
+Drop = Annotated[list[str] | None, data_option(metavar="COLUMN", help="Column to ignore; may be repeated.")]
 Kinds = Annotated[
     list[str] | None,
     data_option(
@@ -67,7 +64,6 @@ Kinds = Annotated[
         metavar="COLUMN=KIND",
         help="Read a column as number, quantity, share, category, ordinal, interval, date, month, time or "
         "duration, or give its values in order: heat=cold<warm<hot; may be repeated.",
-        show_default=False,
     ),
 ]
 Codes = Annotated[
@@ -76,7 +72,6 @@ Codes = Annotated[
         "--code",
         metavar="COLUMN=NUMBER",
         help="A number that stands for something else, such as income=-999, as a level of its own; may be repeated.",
-        show_default=False,
     ),
 ]
 MissingOption = Annotated[
@@ -89,8 +84,7 @@ MissingOption = Annotated[
     ),
 ]
 Header = Annotated[
-    bool | None,
-    data_option("--header/--no-header", help="Whether the first row of a CSV file holds column names."),
+    bool | None, data_option("--header/--no-header", help="Whether the first row of a CSV file holds column names.")
 ]
 TestFraction = Annotated[float, data_option(metavar="F", help="Fraction of rows held out for testing.")]
 ClassWeight = Annotated[

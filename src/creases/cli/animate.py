@@ -33,12 +33,7 @@ class Paper(StrEnum):
 def animate_run(
     folder: Annotated[
         Path,
-        typer.Argument(
-            metavar="DIR",
-            help="Folder of a growth run (creases grow).",
-            show_default=False,
-            autocompletion=complete_files(),
-        ),
+        typer.Argument(metavar="DIR", help="Folder of a growth run (creases grow).", autocompletion=complete_files()),
     ],
     out: Annotated[
         Path, typer.Option("--out", metavar="FILE", help="The .gif or .mp4 file to write (MP4: the extra 'video').")

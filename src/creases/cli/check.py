@@ -26,21 +26,13 @@ def check_proof_file(
     proof: Annotated[
         Path,
         typer.Argument(
-            metavar="PROOF",
-            help="A proof (.json or .json.gz).",
-            show_default=False,
-            autocompletion=complete_files(".json", ".gz"),
+            metavar="PROOF", help="A proof (.json or .json.gz).", autocompletion=complete_files(".json", ".gz")
         ),
     ],
     model_: Model,
     other: Annotated[
         str | None,
-        typer.Argument(
-            metavar="OTHER",
-            help="The second network of a proof about two.",
-            show_default=False,
-            autocompletion=complete_model,
-        ),
+        typer.Argument(metavar="OTHER", help="The second network of a proof about two.", autocompletion=complete_model),
     ] = None,
     property_: Annotated[
         Path | None,
@@ -48,7 +40,6 @@ def check_proof_file(
             "--property",
             metavar="FILE",
             help="Refuse a proof that is not about the property of this VNN-LIB file.",
-            show_default=False,
             autocompletion=complete_files(".vnnlib"),
         ),
     ] = None,
@@ -57,7 +48,6 @@ def check_proof_file(
         typer.Option(
             metavar="FILE",
             help="Refuse a proof that does not state what this JSON file does: the statement of a proof file.",
-            show_default=False,
             autocompletion=complete_files(".json"),
         ),
     ] = None,

@@ -40,8 +40,7 @@ _PARAMETERS, _BYTES = 10_000_000, 2**25
 
 def compare_networks(
     models: Annotated[
-        list[str],
-        typer.Argument(metavar="MODEL MODEL ...", help=HELP_OR_RUN, show_default=False, autocompletion=complete_model),
+        list[str], typer.Argument(metavar="MODEL MODEL ...", help=HELP_OR_RUN, autocompletion=complete_model)
     ],
     data: Annotated[
         str,
@@ -58,9 +57,7 @@ def compare_networks(
     train: Annotated[
         int,
         typer.Option(
-            min=0,
-            metavar="N",
-            help="Number of further samples, to fit maps between the networks' coefficients.",
+            min=0, metavar="N", help="Number of further samples, to fit maps between the networks' coefficients."
         ),
     ] = 0,
     normalise: Annotated[

@@ -14,9 +14,7 @@ from creases.errors import InputError
 
 def export_file(
     run: Folder,
-    out: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The .sql, .py, .xlsx or .onnx file to write.", show_default=False)
-    ],
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="The .sql, .py, .xlsx or .onnx file to write.")],
     table: Annotated[str, typer.Option(metavar="NAME", help="SQL: name of the table with the rows.")] = "rows",
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,

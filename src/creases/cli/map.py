@@ -59,19 +59,12 @@ def map_plane(
     model_: Model,
     box: Annotated[
         str | None,
-        plane_option(
-            metavar="LO,HI,LO,HI",
-            help="Rectangle to map, in the plane's coordinates; default: -1,1,-1,1.",
-            show_default=False,
-        ),
+        plane_option(metavar="LO,HI,LO,HI", help="Rectangle to map, in the plane's coordinates; default: -1,1,-1,1."),
     ] = None,
     through: Annotated[
         tuple[Path, Path, Path] | None,
         plane_option(
-            metavar="A B C",
-            help="Plane through three inputs (.npy files).",
-            show_default=False,
-            autocompletion=complete_files(".npy"),
+            metavar="A B C", help="Plane through three inputs (.npy files).", autocompletion=complete_files(".npy")
         ),
     ] = None,
     axes: Annotated[
@@ -79,7 +72,6 @@ def map_plane(
         plane_option(
             metavar="I,J",
             help="Plane along two inputs, numbered from 0; the others stay at --origin, the mean of --data, or 0.",
-            show_default=False,
         ),
     ] = None,
     origin: Annotated[Path | None, plane_option(metavar="FILE", help="A point of the plane (.npy, n numbers).")] = None,
@@ -89,9 +81,7 @@ def map_plane(
     input_shape: Annotated[str | None, plane_option(metavar="C,H,W", help="Shape of one input.")] = None,
     out: Annotated[
         list[Path] | None,
-        output_option(
-            metavar="FILE", help="File to write: .png, .svg, .npz or .json; may be repeated.", show_default=False
-        ),
+        output_option(metavar="FILE", help="File to write: .png, .svg, .npz or .json; may be repeated."),
     ] = None,
     exact: Annotated[bool, compute_option("--exact", help="Decide every sign in exact arithmetic (slower).")] = False,
     data: Annotated[
@@ -316,12 +306,7 @@ def _choose_axes(net: Network, box: str | None, axes: str, origin: Path | None, 
 
 
 def _write(
-    partition: PlanePartition,
-    path: Path,
-    result: dict[str, Any],
-    data: Points | None,
-    through: Corners,
-    color: Color,
+    partition: PlanePartition, path: Path, result: dict[str, Any], data: Points | None, through: Corners, color: Color
 ) -> None:
     import numpy as np
 

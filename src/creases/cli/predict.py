@@ -36,7 +36,6 @@ def predict_rows(
             metavar="DATA",
             help="A .csv, .tsv, .parquet, .feather or .npz file with the input columns, a pattern in quotes "
             "('part-*.parquet') or a folder.",
-            show_default=False,
             autocompletion=complete_files(*TABLES),
         ),
     ],

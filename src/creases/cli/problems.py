@@ -11,9 +11,7 @@ from creases.cli.console import print_json, print_next, print_table
 from creases.errors import FileError
 
 
-def list_problems(
-    as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
-) -> None:
+def list_problems(as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False) -> None:
     """List the built-in data sets.
 
     Each name can be used wherever a command takes data: creases grow moons --out out/moons.

@@ -27,22 +27,17 @@ def write_report(
             metavar="RESULT",
             help="A folder of creases fit, grow or compare; an .npz file of creases map; or a network with one "
             "or two inputs (.safetensors, .onnx, .npz), which is mapped first.",
-            show_default=False,
             autocompletion=complete_files(".npz", ".onnx", ".safetensors"),
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The .html file to write.")] = Path("report.html"),
     columns: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="A,B", help="Growth runs: add a slice along two columns; may be repeated.", show_default=False
-        ),
+        typer.Option(metavar="A,B", help="Growth runs: add a slice along two columns; may be repeated."),
     ] = None,
     through: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="I,J,K", help="Growth runs: add a slice through three rows; may be repeated.", show_default=False
-        ),
+        typer.Option(metavar="I,J,K", help="Growth runs: add a slice through three rows; may be repeated."),
     ] = None,
     box: Annotated[
         str | None, typer.Option(metavar="LO,HI,LO,HI", help="Networks: the box to map, LO,HI for each input.")

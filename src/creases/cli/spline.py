@@ -40,7 +40,7 @@ def fit_spline(
     pieces: Annotated[
         str, typer.Option(metavar="N", help="Number of pieces; bic or cv (cross-validation) chooses it.")
     ] = "bic",
-    files: Annotated[list[Path] | None, typer.Option("--out", metavar="FILE", help=OUT, show_default=False)] = None,
+    files: Annotated[list[Path] | None, typer.Option("--out", metavar="FILE", help=OUT)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Fit a curve by the best piecewise-linear function.

@@ -15,8 +15,7 @@ from creases.errors import RequestError
 
 def open_studio(
     run: Annotated[
-        Path | None,
-        typer.Argument(metavar="[RUN]", help="Folder of a model of a table to read and edit.", show_default=False),
+        Path | None, typer.Argument(metavar="[RUN]", help="Folder of a model of a table to read and edit.")
     ] = None,
     port: Annotated[
         int | None,

@@ -29,26 +29,19 @@ def verify_property(
     model_: Model,
     property_: Annotated[
         Path,
-        typer.Argument(
-            metavar="PROPERTY",
-            help="A VNN-LIB file (.vnnlib).",
-            show_default=False,
-            autocompletion=complete_files(".vnnlib"),
-        ),
+        typer.Argument(metavar="PROPERTY", help="A VNN-LIB file (.vnnlib).", autocompletion=complete_files(".vnnlib")),
     ],
     other: Annotated[
         str | None,
         typer.Option(
             metavar="MODEL",
             help="The second network of a property about two; default: the first one again.",
-            show_default=False,
             autocompletion=complete_model,
         ),
     ] = None,
     budget: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit in seconds, with reading.")] = 60.0,
     proof: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write a proof of the answer (.json or .json.gz).", show_default=False),
+        Path | None, typer.Option(metavar="FILE", help="Write a proof of the answer (.json or .json.gz).")
     ] = None,
     n_jobs: Annotated[
         int | None,
@@ -59,7 +52,6 @@ def verify_property(
         typer.Option(
             metavar="NAME",
             help="Where the search runs: serial (this process), local processes or ray; with --jobs local.",
-            show_default=False,
         ),
     ] = None,
     address: Address = None,

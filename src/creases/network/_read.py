@@ -13,8 +13,7 @@ from creases._validation import check_number
 from creases.errors import FileError, InputError
 from creases.network._formats.safetensors import load_program
 from creases.network._network import Network
-from creases.network._reading.arrays import from_arrays
-from creases.network._reading.sklearn import is_sklearn, read_sklearn
+from creases.network._reading.arrays import from_arrays, is_sklearn, read_sklearn
 
 #: What functions that take a network accept: see :func:`as_network`.
 NetworkLike = Network | nn.Module | str | Path

@@ -30,12 +30,10 @@ from creases._doors import open_on_use
 
 if TYPE_CHECKING:
     from creases.regions._boundary import Boundary
-    from creases.regions._bounds import bounds
     from creases.regions._cell import Cell, Explanation, cell
+    from creases.regions._counts import bounds, estimate_regions
     from creases.regions._decision import DecisionPolytope, decision_polytopes
-    from creases.regions._estimate import estimate_regions
-    from creases.regions._line.line import line
-    from creases.regions._line.lines import lines
+    from creases.regions._line.line import line, lines
     from creases.regions._line.partition import LinePartition
     from creases.regions._plane.plane import PlanePartition, compile_kernels, plane, plane_through
     from creases.regions._plane.tiles import PlaneTiles, plane_tiles
@@ -68,12 +66,10 @@ __all__ = [
 
 _HOMES = {
     "_boundary": ("Boundary",),
-    "_bounds": ("bounds",),
-    "_cell": ("Cell", "cell", "Explanation"),
+    "_cell": ("Cell", "Explanation", "cell"),
+    "_counts": ("bounds", "estimate_regions"),
     "_decision": ("DecisionPolytope", "decision_polytopes"),
-    "_estimate": ("estimate_regions",),
-    "_line.line": ("line",),
-    "_line.lines": ("lines",),
+    "_line.line": ("line", "lines"),
     "_line.partition": ("LinePartition",),
     "_plane.plane": ("PlanePartition", "compile_kernels", "plane", "plane_through"),
     "_plane.tiles": ("PlaneTiles", "plane_tiles"),

@@ -17,8 +17,7 @@ from creases._typing import Floats
 from creases._validation import check_finite, check_number, check_numbers
 from creases.errors import InputError
 from creases.network import Network
-from creases.regions._plane.complex import Complex, region_sides
-from creases.regions._plane.mesh import Mesh, polygon_areas
+from creases.regions._plane.complex import Complex, Mesh, polygon_areas, region_sides
 from creases.regions._polytope import check_point
 from creases.regions._tolerance import SIGN_TOLERANCE
 

@@ -28,9 +28,9 @@ from creases.regions._halfspaces import (
     nearest_point_from,
     same_plane,
 )
-from creases.regions._limits import MemoryLimit
 from creases.regions._locate import canonical_sides, facet_ties, point_ties, sides_toward, zero_rows
 from creases.regions._polytope import Polytope, check_point, region_polytope
+from creases.regions._resources import MemoryLimit
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from creases._program import ForwardPass, apply_sides, memory_limit, pack_sides,
 from creases._typing import Floats
 from creases.network import Network
 from creases.regions._polytope import Polytope
-from creases.regions._space.forward_rows import ForwardRows
+from creases.regions._space.vertices import ForwardRows
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 

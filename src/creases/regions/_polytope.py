@@ -27,7 +27,7 @@ from creases._typing import Floats, Progress
 from creases._validation import check_numbers
 from creases.errors import InputError
 from creases.network import Network
-from creases.regions._limits import MemoryLimit, no_progress
+from creases.regions._resources import MemoryLimit, no_progress
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 #: Bytes held while coefficients are computed, as a multiple of theirs: copies, with and without the sign of the side.

@@ -76,42 +76,13 @@ __all__ = [
 
 _HOMES = {
     "_animation": ("animate_growth",),
-    "_figures._compare": (
-        "plot_disagreement",
-        "plot_gradients",
-        "plot_images",
-        "plot_similarity",
-    ),
-    "_figures._growth": (
-        "GrowthView",
-        "plot_growth",
-    ),
-    "_figures._line": (
-        "plot_line",
-        "plot_pieces",
-        "plot_spline",
-        "plot_tracks",
-    ),
-    "_figures._network": (
-        "plot_dual",
-        "plot_network",
-    ),
-    "_figures._plane": (
-        "mark_points",
-        "plane_height",
-        "plot_plane",
-        "plot_safety_map",
-        "plot_surface",
-    ),
-    "_figures._regions": (
-        "plot_cell",
-        "plot_space",
-    ),
-    "_figures._table_model": (
-        "plot_curves",
-        "plot_effect",
-        "plot_importance",
-    ),
+    "_figures._compare": ("plot_disagreement", "plot_gradients", "plot_images", "plot_similarity"),
+    "_figures._growth": ("GrowthView", "plot_growth"),
+    "_figures._line": ("plot_line", "plot_pieces", "plot_spline", "plot_tracks"),
+    "_figures._network": ("plot_dual", "plot_network"),
+    "_figures._plane": ("mark_points", "plane_height", "plot_plane", "plot_safety_map", "plot_surface"),
+    "_figures._regions": ("plot_cell", "plot_space"),
+    "_figures._table_model": ("plot_curves", "plot_effect", "plot_importance"),
     "_style": (
         "amount_colormap",
         "apply_theme",
@@ -124,10 +95,7 @@ _HOMES = {
         "style_context",
         "tint",
     ),
-    "_themes": (
-        "active_theme",
-        "theme",
-    ),
+    "_themes": ("active_theme", "theme"),
 }
 __getattr__ = open_on_use(__name__, _HOMES)
 

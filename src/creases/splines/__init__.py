@@ -32,14 +32,12 @@ True
 """
 
 from creases.splines._coefficients import gradient_descent, squared_errors, stack_networks, unstack_network
-from creases.splines._convert import from_module, to_module, to_shallow, to_spline
+from creases.splines._convert import Hyperplanes, from_module, to_hyperplanes, to_module, to_shallow, to_spline
 from creases.splines._deep import deep_breakpoints
-from creases.splines._dynamics.history import Breakpoints, Frame, History, breakpoints
-from creases.splines._dynamics.tracker import Tracker
+from creases.splines._dynamics import Breakpoints, Frame, History, Tracker, breakpoints
 from creases.splines._fit import SplineFit, fit
 from creases.splines._free_knots.optimal_fit import OptimalFit, compile_kernels, optimal_fit
 from creases.splines._initialise import Method, initialise
-from creases.splines._multivariate import Hyperplanes, to_hyperplanes
 from creases.splines._relocation import Relocation, relocate
 from creases.splines._spline import Shallow, Spline, roughness
 

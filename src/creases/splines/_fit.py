@@ -14,8 +14,7 @@ from creases.errors import InputError
 from creases.lab import Batch
 from creases.splines._coefficients import gradient_descent, squared_errors, stack_networks, unstack_network
 from creases.splines._convert import from_module, to_module
-from creases.splines._dynamics.history import History
-from creases.splines._dynamics.tracker import Tracker
+from creases.splines._dynamics import History, Tracker
 from creases.splines._free_knots.optimal_fit import OptimalFit, optimal_fit
 from creases.splines._initialise import METHODS, Method, initialise
 from creases.splines._relocation import relocate

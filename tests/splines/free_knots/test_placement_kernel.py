@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from creases.splines._free_knots.polish_kernel import error_at, exchange, place_round, polish
+from creases.splines._free_knots.grid_search import error_at, exchange, place_round, polish
 
 
 def example(seed):

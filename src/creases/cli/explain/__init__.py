@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,29 +22,23 @@ def explain_input(
         typer.Argument(
             metavar="MODEL",
             help=f"A folder of creases fit or creases grow. Or {HELP[0].lower()}{HELP[1:]}",
-            show_default=False,
             autocompletion=complete_model,
         ),
     ],
     input_: Annotated[
-        str | None,
-        typer.Argument(metavar="INPUT", help="Comma-separated numbers, or an .npy file.", show_default=False),
+        str | None, typer.Argument(metavar="INPUT", help="Comma-separated numbers, or an .npy file.")
     ] = None,
     row: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Instead of INPUT: a row of the folder's table, from 0.", show_default=False),
+        int | None, typer.Option(metavar="N", help="Instead of INPUT: a row of the folder's table, from 0.")
     ] = None,
     to: Annotated[
         str | None,
         change_option(
-            metavar="GOAL",
-            help='Class to reach, or a value such as ">= 30"; lists what would have to change.',
-            show_default=False,
+            metavar="GOAL", help='Class to reach, or a value such as ">= 30"; lists what would have to change.'
         ),
     ] = None,
     fix: Annotated[
-        list[str] | None,
-        change_option(metavar="COLUMN", help="A column that cannot change; repeatable.", show_default=False),
+        list[str] | None, change_option(metavar="COLUMN", help="A column that cannot change; repeatable.")
     ] = None,
     count: Annotated[
         int | None, change_option(metavar="N", help="Number of different answers.", show_default="1")
@@ -87,40 +81,49 @@ def explain_input(
     elif input_shape is not None:
         raise InputError("input_shape", "come with a network", f"the folder {model_}", "its columns are known")
     elif not detail:
-        _explain_row(model_, input_, row, to, fix or [], count or 1, budget, integer=integer, as_json=as_json)
-        return
+        if input_ is None and row is None:
+            if to is not None or fix:
+                raise InputError("row", "be given with --to or --fix")
+            return _print_card(model_, integer=integer, as_json=as_json)
+        fixed = [name.strip() for words in fix or [] for name in words.split(",")]
+        wanted = {"to": to, "fixed": fixed, "count": count or 1, "budget": budget}
+        return _explain_row(model_, input_, row, wanted, as_json=as_json)
     for name, value in changes.items():
         if value:
             raise InputError(name, "not come with --detail, which shows one region", repr(value))
     _explain_region(model_, input_, row, input_shape, budget, as_json=as_json)
 
 
-def _explain_row(
-    folder: str,
-    input_: str | None,
-    row: int | None,
-    to: str | None,
-    fix: list[str],
-    count: int,
-    budget: float,
-    *,
-    integer: bool,
-    as_json: bool,
-) -> None:
+def _print_card(folder: str, *, integer: bool, as_json: bool) -> None:
+    """Print the card of points of a model."""
     from creases.tables import load
 
-    table = load(folder)
+    card = load(folder).card(integer=integer)
+    if as_json:
+        print_json(card.to_dict())
+        return
+    _print_lines(card.lines())
+    print_next(repeat_command("--row", "0"), "why the first row of the table gets its prediction")
+
+
+def _explain_row(folder: str, input_: str | None, row: int | None, wanted: dict[str, Any], *, as_json: bool) -> None:
+    """Explain a row, and find what would change its prediction, unless that is a number and none is asked for."""
+    from creases.tables import explain_row, find_changes, load
+
+    model = load(folder)
     if input_ is not None and row is not None:
         raise InputError("input", "not be given with --row", input_)
-    if input_ is None and row is None:
-        if to is not None or fix:
-            raise InputError("row", "be given with --to or --fix")
-        _print_model(table, integer=integer, as_json=as_json)
-        return
-    columns = [name.strip() for words in fix for name in words.split(",")]
     with show_progress(3) as begin:
-        answer = _explain_table_row(table, folder, input_, row, to, columns, count, budget, begin)
-    _print_row(answer, asked=to is not None, as_json=as_json)
+        begin("reading the row")
+        x, name, truth, X = _read_row(model, folder, input_, row)
+        explanation, changes = explain_row(model, x, name=name, truth=truth), None
+        if wanted["to"] is not None or model.classes is not None:
+            begin("finding what would change the prediction")
+            changes = find_changes(model, x, **wanted, X=X)
+    if as_json:
+        print_json(explanation.to_dict() | ({} if changes is None else {"changes": changes.to_dict()}))
+    else:
+        _print_row(explanation, changes, asked=wanted["to"] is not None)
 
 
 def _explain_region(
@@ -140,46 +143,8 @@ def _explain_region(
     print_next(repeat_command("--json"), "the same as JSON")
 
 
-def _print_model(model: Any, *, integer: bool, as_json: bool) -> None:
-    """Print the card of points of a model."""
-    card = model.card(integer=integer)
-    if as_json:
-        print_json(card.to_dict())
-        return
-    _print_lines(card.lines())
-    print_next(repeat_command("--row", "0"), "why the first row of the table gets its prediction")
-
-
-def _explain_table_row(
-    model: Any,
-    folder: str,
-    input_: str | None,
-    row: int | None,
-    to: str | None,
-    fixed: Sequence[str],
-    count: int,
-    budget: float,
-    begin: Callable[..., None],
-) -> dict[str, Any]:
-    """Return a row's explanation and what would change its prediction; the latter is None without a class or bound."""
-    from creases.tables import explain_row, find_changes
-
-    begin("reading the row")
-    x, name, truth, X = _read_row(model, folder, input_, row)
-    explanation = explain_row(model, x, name=name, truth=truth)
-    changes = None
-    if to is not None or model.classes is not None:
-        begin("finding what would change the prediction")
-        changes = find_changes(model, x, to=to, fixed=fixed, count=count, budget=budget, X=X)
-    return {"explanation": explanation, "changes": changes}
-
-
-def _print_row(answer: dict[str, Any], *, asked: bool, as_json: bool) -> None:
+def _print_row(explanation: Any, changes: Any, *, asked: bool) -> None:
     """Print a row's explanation; if a change was asked for, only its prediction and the change."""
-    explanation, changes = answer["explanation"], answer["changes"]
-    if as_json:
-        print_json(explanation.to_dict() | ({} if changes is None else {"changes": changes.to_dict()}))
-        return
     lines = explanation.lines()
     if asked:
         _print_lines([lines[0], *changes.lines()])

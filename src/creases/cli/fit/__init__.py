@@ -93,7 +93,6 @@ def fit_file(
         model_option(
             metavar="COLUMN=SHAPE",
             help="Rising, falling, straight or convex in a column, such as age=rising; may be repeated.",
-            show_default=False,
         ),
     ] = None,
     ensemble: Annotated[

@@ -77,8 +77,7 @@ def grow_network(
     data: Annotated[
         str | None,
         data_argument(
-            "DATA",
-            "A .csv, .tsv, .parquet, .feather or .npz file, or a built-in problem (see: creases problems).",
+            "DATA", "A .csv, .tsv, .parquet, .feather or .npz file, or a built-in problem (see: creases problems)."
         ),
     ] = None,
     target: Target = None,

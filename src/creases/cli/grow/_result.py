@@ -65,10 +65,7 @@ def _draw(report: Report, path: Path, *, dpi: int = 160) -> None:
     from creases.show import plot_growth, save_figure
 
     figure = plot_growth(
-        report.experiment.history,
-        view=_view(report),
-        kept_epoch=report.experiment.best_epoch,
-        score=report.measure,
+        report.experiment.history, view=_view(report), kept_epoch=report.experiment.best_epoch, score=report.measure
     )
     save_figure(figure, path, dpi=dpi)
 

@@ -12,7 +12,7 @@ import typer
 
 from creases._files import write_json
 from creases._text import plural
-from creases.cli._arguments import check_outputs, parse_numbers, parse_shape
+from creases.cli._arguments import check_outputs, parse_box, parse_shape
 from creases.cli._options import Model, complete_data
 from creases.cli.console import (
     INTERRUPTED,
@@ -281,7 +281,9 @@ def _prune(
 
     if options.data is None:
         begin("looking for redundant units")
-        return Result(original, shape, prune.exact(original, _parse_box(options.box), input_shape=shape))
+        pairs = None if options.box is None else parse_box(options.box)
+        box = pairs[0] if pairs is not None and len(pairs) == 1 else pairs  # one for all inputs
+        return Result(original, shape, prune.exact(original, box, input_shape=shape))
     if options.box is not None:
         raise InputError("box", "be left out with data, whose range is the box", repr(options.box))
     data = read_data(options.data, options.target, original, shape, options.seed)
@@ -340,15 +342,6 @@ def _similarity(result: Result, data: Data) -> float:
     X = data.validation.X[:COMPARED].double()
     pair = [coefficients(read(model, result.shape), X) for model in (result.original, result.model)]
     return float(coefficient_cka(pair)[0, 1])
-
-
-def _parse_box(text: str | None) -> Any:
-    if text is None:
-        return None
-    numbers = parse_numbers(text, "--box").tolist()
-    if len(numbers) % 2:
-        raise InputError("box", "be pairs lo,hi", f"{len(numbers)} numbers: {text!r}")
-    return tuple(numbers) if len(numbers) == 2 else list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def _write(result: Result, out: Path | None, record: Path | None) -> list[Path]:

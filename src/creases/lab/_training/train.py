@@ -30,8 +30,7 @@ from creases._text import OneLine
 from creases._validation import as_array, check_arguments, check_choice, check_count, check_number, check_numbers
 from creases.errors import InputError
 from creases.lab._training.batch import Batch
-from creases.lab._training.samples import Loss, check_samples
-from creases.lab._training.task import Array, Ends, Task, run
+from creases.lab._training.task import Array, Ends, Loss, Task, check_samples, run
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,9 @@
-"""Reading weight arrays."""
+"""Reading weight arrays, and scikit-learn's multilayer perceptrons with the scaling before them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import torch
 from creases._files import open_npz
 from creases._program._step import Step
 from creases._text import plural
+from creases._typing import Floats
 from creases._validation import check_number
-from creases.errors import FileError, InputError
+from creases.errors import FileError, InputError, ReadError
 from creases.network._network import Network
 
 
@@ -93,3 +95,121 @@ def read_npz(path: Path) -> Network:
     if leak.ndim or leak.dtype.kind not in "biuf":
         raise FileError(f"cannot read {path}: its leak must be one number, got shape {leak.shape} of {leak.dtype}")
     return from_arrays(layers, leak=float(leak))
+
+
+# Reading scikit-learn's multilayer perceptrons, with the scaling before them.
+
+#: Hidden activations that are piecewise linear.
+ACTIVATIONS = ("relu", "identity")
+
+#: Functions after the last layer that are left out: the network's outputs are what they are applied to.
+LINKS = {"identity": "", "logistic": "sigmoid", "softmax": "softmax"}
+
+
+def is_sklearn(model: Any) -> bool:
+    """Return whether an object is an estimator of scikit-learn, without importing it."""
+    return any(kind.__module__.partition(".")[0] == "sklearn" for kind in type(model).__mro__)
+
+
+def read_sklearn(model: Any) -> Network:
+    """Read a fitted MLPClassifier or MLPRegressor, alone or at the end of a Pipeline of scalers.
+
+    An estimator with an attribute ``network_``, as creases' own have it, is read as that network, after its scalers.
+
+    Outputs are the values before the logistic function or softmax: a logit for each class, for two classes the
+    log-odds of the second.
+    """
+    estimators = [step for _, step in model.steps] if type(model).__name__ == "Pipeline" else [model]
+    *others, last = estimators
+    scalers = [step for step in others if step is not None and not isinstance(step, str)]  # "passthrough"
+    if hasattr(type(last), "network_"):
+        net = _own_network(last)
+        return _scale_inputs(net, *_compose(scalers, net.n_in)) if scalers else net
+    layers = _layers(last)
+    weight, bias = layers[0]
+    factor, offset = _compose(scalers, weight.shape[1])
+    layers[0] = (weight * factor, bias + weight @ offset)
+    return _network(layers, last.activation, LINKS[last.out_activation_])
+
+
+def _compose(scalers: list[Any], d: int) -> tuple[Floats, Floats]:
+    """Return factors (d,) and offsets (d,) of scalers one after another."""
+    factor, offset = np.ones(d), np.zeros(d)
+    for scaler in scalers:
+        a, c = _scaling(scaler, d)
+        if len(a) != d:
+            name = type(scaler).__name__
+            raise ReadError(f"cannot read a Pipeline whose {name} has {len(a)} columns, as the network has {d} inputs")
+        factor, offset = a * factor, a * offset + c
+    return factor, offset
+
+
+def _scale_inputs(net: Network, factor: Floats, offset: Floats) -> Network:
+    """Return a network of vectors whose inputs are scaled first."""
+    tensors = {"weight": torch.from_numpy(np.diag(factor)), "offset": torch.from_numpy(offset)}
+    first = Step("linear", (0,), (net.n_in,), tensors=tensors, path="scaler")
+    steps = [first, *(replace(step, inputs=tuple(k + 1 for k in step.inputs)) for step in net.steps)]
+    return Network(steps, (net.n_in,), net.link)
+
+
+def _own_network(model: Any) -> Network:
+    try:
+        network: Network = model.network_
+    except AttributeError:  # scikit-learn's NotFittedError is one
+        raise ReadError(f"cannot read {type(model).__name__}: it is not fitted; call fit first") from None
+    return network
+
+
+def _layers(model: Any) -> list[tuple[Floats, Floats]]:
+    name = type(model).__name__
+    if name not in ("MLPClassifier", "MLPRegressor"):
+        raise ReadError(
+            f"cannot read {name}: of scikit-learn's estimators only MLPClassifier and MLPRegressor can be read, alone "
+            "or at the end of a Pipeline of scalers"
+        )
+    if not hasattr(model, "coefs_"):
+        raise ReadError(f"cannot read {name}: it is not fitted; call fit first")
+    if model.activation not in ACTIVATIONS:
+        raise ReadError(
+            f"cannot read {name}: its activation {model.activation!r} is not piecewise linear; train it with "
+            "activation='relu'"
+        )
+    if model.out_activation_ not in LINKS:
+        raise ReadError(f"cannot read {name}: its outputs go through {model.out_activation_!r}, which is not linear")
+    layers = [
+        (np.array(weight.T, np.float64), np.array(bias, np.float64))
+        for weight, bias in zip(model.coefs_, model.intercepts_, strict=True)
+    ]
+    if not all(np.isfinite(part).all() for layer in layers for part in layer):
+        raise ReadError(f"cannot read {name}: it has weights that are NaN or infinite")
+    return layers
+
+
+def _scaling(scaler: Any, d: int) -> tuple[Floats, Floats]:
+    """Return factors (d,) and offsets (d,) of a scaler ``a x + c``."""
+    name, one, zero = type(scaler).__name__, np.ones(d), np.zeros(d)
+    if name not in ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"):
+        raise ReadError(
+            f"cannot read a Pipeline with {name}: only StandardScaler, MinMaxScaler, MaxAbsScaler and RobustScaler can "
+            "be folded into the network; transform the rows first and read the network alone"
+        )
+    if not hasattr(scaler, "n_features_in_"):
+        raise ReadError(f"cannot read a Pipeline whose {name} is not fitted")
+    if getattr(scaler, "clip", False):
+        raise ReadError(f"cannot read a Pipeline whose {name} clips; set clip=False")
+    if name == "MinMaxScaler":
+        return np.asarray(scaler.scale_, np.float64), np.asarray(scaler.min_, np.float64)
+    scale = one if scaler.scale_ is None else np.asarray(scaler.scale_, np.float64)
+    center = getattr(scaler, "mean_" if name == "StandardScaler" else "center_", None)
+    shifts = center is not None and (name != "StandardScaler" or scaler.with_mean)
+    return one / scale, -np.asarray(center, np.float64) / scale if shifts else zero
+
+
+def _network(layers: list[tuple[Floats, Floats]], activation: str, link: str) -> Network:
+    steps: list[Step] = []
+    for i, (weight, bias) in enumerate(layers):
+        if i and activation == "relu":
+            steps.append(Step("relu", (len(steps),), (weight.shape[1],), tensors={}, path=f"layers.{i - 1}.relu"))
+        tensors = {"weight": torch.from_numpy(weight), "offset": torch.from_numpy(bias)}
+        steps.append(Step("linear", (len(steps),), (len(bias),), tensors=tensors, path=f"layers.{i}"))
+    return Network(steps, (layers[0][0].shape[1],), link)

@@ -11,9 +11,13 @@ from creases.network.surgery._channel_group import (
     union_channels,
 )
 from creases.network.surgery._channel_groups import channel_groups
-from creases.network.surgery._edits import copy_sharing_parameters, unwrap_module, without_side_effects
-from creases.network.surgery._function_names import BEND_FUNCTIONS, PASSING_FUNCTIONS
-from creases.network.surgery._optimizer import check_optimizer, reset_optimizer_state
+from creases.network.surgery._edits import (
+    check_optimizer,
+    copy_sharing_parameters,
+    reset_optimizer_state,
+    unwrap_module,
+    without_side_effects,
+)
 from creases.network.surgery._place import (
     AFFINE_LAYERS,
     Link,
@@ -25,7 +29,7 @@ from creases.network.surgery._place import (
 )
 from creases.network.surgery._places import find_place
 from creases.network.surgery._remove import masked_channels, remove_channels
-from creases.network.surgery._tracking import IS_OUTPUT, PRELU_SLOPE
+from creases.network.surgery._tracking import BEND_FUNCTIONS, IS_OUTPUT, PASSING_FUNCTIONS, PRELU_SLOPE
 
 __all__ = [
     "AFFINE_LAYERS",

@@ -9,13 +9,12 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from creases.errors import InputError
-from creases.network.surgery import _optimizer as optimizers
+from creases.network.surgery import _edits as optimizers
 from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters, same_outputs
 from creases.network.surgery._edits import unwrap_module
-from creases.network.surgery._function_names import BEND_FUNCTIONS
 from creases.network.surgery._place import Place
 from creases.network.surgery._places import Survey
-from creases.network.surgery._tracking import Use
+from creases.network.surgery._tracking import BEND_FUNCTIONS, Use
 
 #: Nonlinearities with ``f(f(x)) = f(x)``.
 _IDEMPOTENT = (nn.ReLU, nn.ReLU6, nn.Hardtanh)

@@ -19,7 +19,6 @@ from creases.network.surgery._edits import (
     unwrap_module,
     without_side_effects,
 )
-from creases.network.surgery._function_names import BEND_FUNCTIONS
 from creases.network.surgery._place import (
     CARRIER_LAYERS,
     Link,
@@ -32,7 +31,7 @@ from creases.network.surgery._place import (
     shared_parameters,
     unit_cost,
 )
-from creases.network.surgery._tracking import Flow, UnitTracker, carrier_values
+from creases.network.surgery._tracking import BEND_FUNCTIONS, Flow, UnitTracker, carrier_values
 
 
 @check_arguments(refused=BOOL)

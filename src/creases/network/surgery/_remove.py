@@ -13,7 +13,7 @@ from torch.nn.modules.conv import _ConvTransposeNd
 from torch.optim import Optimizer
 
 from creases.errors import InputError
-from creases.network.surgery import _optimizer as optimizers
+from creases.network.surgery import _edits as optimizers
 from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters
 from creases.network.surgery._channel_group import ChannelGroup, union_channels
 from creases.network.surgery._edits import Edit, Plan, plan_edits, unwrap_module

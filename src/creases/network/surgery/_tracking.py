@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils._pytree import tree_leaves, tree_map
 
+from creases.network._reading.operators.names import IDENTITY_FUNCTIONS, MOVES, QUERIES, words
 from creases.network._reading.traced import as_subclass, base_name, function_name
-from creases.network.surgery import _function_names as names
 from creases.network.surgery._place import (
     AFFINE_LAYERS,
     CARRIER_LAYERS,
@@ -29,6 +29,72 @@ from creases.network.surgery._place import (
     is_grouped,
     output_tensors,
 )
+
+# Names of torch functions, grouped by their effect on units.
+
+#: Nonlinear functions of one entry, smooth ones included.
+BEND_FUNCTIONS = words(
+    """
+    relu relu6 leaky_relu prelu rrelu hardtanh hardsigmoid hardswish threshold _threshold clamp clip clamp_min clamp_max
+    abs absolute __abs__ elu selu celu gelu silu mish softplus softsign sigmoid tanh tanhshrink logsigmoid log_sigmoid
+    softshrink hardshrink square sin cos exp sqrt expit
+    """
+)
+
+#: Functions of one entry, or of the same entry of several tensors.
+ELEMENTWISE = (
+    BEND_FUNCTIONS
+    | IDENTITY_FUNCTIONS
+    | words(
+        """
+        add sub rsub mul div neg pow maximum minimum fmax fmin lerp where masked_fill addcmul addcdiv negative multiply
+        subtract divide true_divide __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __rdiv__
+        __neg__ __pow__ __rpow__ reciprocal rsqrt log log1p expm1 nan_to_num sign floor ceil round
+        dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout feature_alpha_dropout
+        """
+    )
+)
+
+#: Functions of one channel's image at a time.
+SPATIAL = (
+    frozenset(
+        f"{name}{axes}d{suffix}"
+        for name in ("avg_pool", "adaptive_avg_pool", "max_pool", "adaptive_max_pool", "lp_pool", "fractional_max_pool")
+        for axes in (1, 2, 3)
+        for suffix in ("", "_with_indices")
+    )
+    | {f"_{name}" for name in ("max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool2d")}
+    | words("interpolate upsample pad")
+)
+
+#: Functions of all entries along some axes.
+REDUCTIONS = words("mean sum amax amin max min var std logsumexp nanmean")
+
+#: Functions that join the entries of several tensors.
+JOIN_FUNCTIONS = words("cat concat concatenate stack hstack vstack dstack")
+
+#: Functions that rearrange the entries of a tensor.
+MOVE_FUNCTIONS = MOVES | words("permute transpose swapaxes swapdims")
+
+#: Functions that leave each entry as it is, wherever they put it.
+PASSING_FUNCTIONS = MOVE_FUNCTIONS | IDENTITY_FUNCTIONS | JOIN_FUNCTIONS
+
+#: Functions of layers, whose weights identify units.
+LAYERS = words("linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d")
+
+__all__ = [
+    "BEND_FUNCTIONS",
+    "ELEMENTWISE",
+    "IDENTITY_FUNCTIONS",
+    "JOIN_FUNCTIONS",
+    "LAYERS",
+    "MOVE_FUNCTIONS",
+    "PASSING_FUNCTIONS",
+    "QUERIES",
+    "REDUCTIONS",
+    "SPATIAL",
+]
+
 
 # The flow of units through a model: the layers that read them, the operations between, why some are no place.
 
@@ -178,16 +244,16 @@ class UnitTracker:
         """Run an operation and label its results with units."""
         name = function_name(func)
         out = func(*args, **kwargs)
-        if name in names.QUERIES:
+        if name in QUERIES:
             return out
         base = base_name(name)
         owners = frozenset[str]().union(*(x.owners for x in tracked))
         if "out" in kwargs or (base != name and not isinstance(args[0], TrackedTensor)):
             self.refuse(owners, f"{self._describe(name)} writes them into another tensor")
             return out
-        if base in names.LAYERS:
+        if base in LAYERS:
             return self._layer(base, args, kwargs, out, owners)
-        if base not in names.IDENTITY_FUNCTIONS:
+        if base not in IDENTITY_FUNCTIONS:
             passage = Passage(
                 base, self.within[-1] if self.within and _is_torch_layer(self.modules[self.within[-1]]) else ""
             )
@@ -221,24 +287,20 @@ class UnitTracker:
     def _units(self, func: Function, base: str, args: Any, kwargs: Any, out: Any, tracked: list[TrackedTensor]) -> Any:
         """Return the units of an operation's results, in the same structure; None if they cannot be determined."""
         x = args[0] if args else kwargs.get("input")
-        if base in names.JOIN_FUNCTIONS:
+        if base in JOIN_FUNCTIONS:
             return _move_units(func, args, kwargs, zeros=True)
         if not isinstance(x, TrackedTensor):
-            return (
-                self._combine_units(base, out, tracked)
-                if base in names.ELEMENTWISE - names.IDENTITY_FUNCTIONS
-                else None
-            )
-        if base in names.IDENTITY_FUNCTIONS:
+            return self._combine_units(base, out, tracked) if base in ELEMENTWISE - IDENTITY_FUNCTIONS else None
+        if base in IDENTITY_FUNCTIONS:
             return x.units
-        if base in names.MOVE_FUNCTIONS:
+        if base in MOVE_FUNCTIONS:
             by_value = base in ("__getitem__", "index_select", "gather", "take", "take_along_dim") and len(tracked) > 1
             return None if by_value else _move_units(func, args, kwargs, zeros=False)
-        if base in names.SPATIAL:
+        if base in SPATIAL:
             return _channel_units(out, x)
-        if base in names.REDUCTIONS and len(tracked) == 1:
+        if base in REDUCTIONS and len(tracked) == 1:
             return self._reduce_units(base, args, kwargs, out, x)
-        return self._combine_units(base, out, tracked) if base in names.ELEMENTWISE | names.REDUCTIONS else None
+        return self._combine_units(base, out, tracked) if base in ELEMENTWISE | REDUCTIONS else None
 
     def _reduce_units(self, base: str, args: Any, kwargs: Any, out: Any, x: TrackedTensor) -> Any:
         """Return the units after a reduction along axes, which must not mix units."""

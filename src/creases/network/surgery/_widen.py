@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from creases.errors import InputError
-from creases.network.surgery import _optimizer as optimizers
+from creases.network.surgery import _edits as optimizers
 from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters
 from creases.network.surgery._edits import unwrap_module
 from creases.network.surgery._place import Link, Place, Values, get_layer, input_tensors, output_tensors, plan_addition

@@ -30,17 +30,27 @@ from creases.regions._boundary import (
     plane_boundary,
     slice_through,
 )
-from creases.regions._limits import MemoryLimit, no_progress
 from creases.regions._locate import PatternIndex, pattern_at
 from creases.regions._plane import complex as planar
 from creases.regions._plane import tensors
-from creases.regions._plane.complex import BendUnits, ChangingUnits, Complex, box_mesh, flatten_units
+from creases.regions._plane.complex import (
+    BendUnits,
+    ChangingUnits,
+    Complex,
+    Mesh,
+    best_polygon,
+    box_mesh,
+    components,
+    flatten_units,
+    join_regions,
+    polygon_areas,
+)
 from creases.regions._plane.forward_pass import PlaneForwardPass
-from creases.regions._plane.mesh import Mesh, best_polygon, components, join_regions, polygon_areas
 from creases.regions._plane.patterns import region_patterns
 from creases.regions._plane.perceptron import subdivide_perceptron
 from creases.regions._plane.split import MemoryLimitError
 from creases.regions._plane.tensors import Loops
+from creases.regions._resources import MemoryLimit, no_progress
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 if TYPE_CHECKING:

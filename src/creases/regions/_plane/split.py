@@ -22,7 +22,7 @@ from creases._compiled import jit
 from creases._typing import Floats, Words
 from creases.regions._plane import kernel
 from creases.regions._plane.kernel import cut_edge, expand, lowest_bit
-from creases.regions._threads import map_in_threads, thread_count
+from creases.regions._resources import map_in_threads, thread_count
 
 Int32 = NDArray[np.int32]
 

@@ -14,7 +14,7 @@ from creases._typing import Progress
 from creases._validation import check_box, check_choice, check_count, check_number
 from creases.errors import LimitError
 from creases.network import NetworkLike, as_network
-from creases.regions._limits import MemoryLimit, no_progress
+from creases.regions._resources import MemoryLimit, no_progress
 from creases.regions._space import vertices as space_vertices
 from creases.regions._space.lattice import Lattice, join_lattices, number_faces
 from creases.regions._space.partition import SpacePartition

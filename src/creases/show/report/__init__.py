@@ -38,23 +38,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "_comparisons": (
-        "MEASURES",
-        "measure_title",
-        "pair_rows",
-        "plot_measure",
-        "write_comparison_report",
-    ),
+    "_comparisons": ("MEASURES", "measure_title", "pair_rows", "plot_measure", "write_comparison_report"),
     "_growth": ("write_growth_report",),
     "_maps": ("write_map_report",),
     "_page": ("format_float", "kind_of_result"),
     "_quality": ("quality_sections",),
     "_run_map": ("plot_run_map",),
     "_slices": ("choose_slices",),
-    "_table_model": (
-        "table_document",
-        "write_table_report",
-    ),
+    "_table_model": ("table_document", "write_table_report"),
 }
 __getattr__ = open_on_use(__name__, _HOMES)
 

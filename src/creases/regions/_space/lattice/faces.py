@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from creases._compiled import jit, jit_internal
 from creases._typing import Floats
+from creases.regions._resources import map_in_threads, thread_count
 from creases.regions._space.lattice.lattice import Ints, Lattice
-from creases.regions._threads import map_in_threads, thread_count
 
 #: The corners of so many faces of dimension 0, half as many of dimension 1, ... are found on one thread.
 THREADED = 2**16

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats
+from creases.regions._resources import thread_count
 from creases.regions._space.lattice.thread_cuts import ThreadCuts
-from creases.regions._threads import thread_count
 
 Ints = NDArray[np.integer]
 

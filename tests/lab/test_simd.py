@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from creases.lab._simd import _vectors as vectors
+from creases.lab import _simd as vectors
 
 
 def over(function, x: np.ndarray) -> np.ndarray:

@@ -1,3 +1,5 @@
+""""""
+
 from itertools import pairwise
 
 import numpy as np
@@ -12,8 +14,7 @@ from torch import nn
 from creases.errors import CreasesError, FileError, InputError
 from creases.splines import Shallow, to_module, to_spline
 from creases.splines._deep import deep_breakpoints
-from creases.splines._dynamics.history import Breakpoints, History, breakpoints, match_breakpoints
-from creases.splines._dynamics.tracker import Tracker
+from creases.splines._dynamics import Breakpoints, History, Tracker, breakpoints, match_breakpoints
 from creases.splines._spline import Pieces
 from splines_cases import shallow_cases
 

@@ -1,1 +1,0 @@
-"""Breakpoints during training."""
