@@ -165,9 +165,11 @@ function Bars({ rows, title }: { rows: Bar[]; title: string }) {
 /** A confusion matrix: a row for each true class, a column for each predicted one; the diagonal is right. */
 function Matrix({ rows, columns, values, down, across }: MatrixData) {
   const sums = values.map((row) => row.reduce((a, b) => a + b, 0) || 1);
+  const letters = Math.max(...[...columns, ...down.split(" ")].map((word) => word.length));
+  const width = Math.min(Math.max(7 * letters + 8, 44), 96); // the names of most classes fit into one line
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={`${down} by ${across}`}>
-      <table class="matrix" style={{ minWidth: `${(columns.length + 1) * 44}px` }}>
+      <table class="matrix" style={{ minWidth: `${(columns.length + 1) * width}px` }}>
         <thead>
           <tr><td /><th colSpan={columns.length} scope="colgroup">{across}</th></tr>
           <tr><th scope="col">{down}</th>{columns.map((name) => <th key={name} scope="col">{name}</th>)}</tr>

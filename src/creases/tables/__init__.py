@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from creases.tables._words.changes import RowChanges, find_changes
     from creases.tables._words.facts import certify_model
     from creases.tables._words.graphs import LevelGraph, NumberGraph, PairGraph, model_graphs
-    from creases.tables._words.model_text import describe_stages, describe_step
+    from creases.tables._words.model_text import describe_notes, describe_stages, describe_step
     from creases.tables._words.row_text import RowExplanation, explain_row
 
 __all__ = [
@@ -93,6 +93,7 @@ __all__ = [
     "compare_models",
     "count_rows",
     "data_box",
+    "describe_notes",
     "describe_stages",
     "describe_step",
     "effects",
@@ -206,6 +207,7 @@ _HOMES = {
         "PairGraph",
     ),
     "_words.model_text": (
+        "describe_notes",
         "describe_stages",
         "describe_step",
     ),

@@ -26,6 +26,7 @@ from creases.regions.geometry import slice_through
 from creases.show._viewer._frames import line_frame, plane_frame
 from creases.show.report._page import (
     Section,
+    capitalize,
     check_html_name,
     format_float,
     format_percent,
@@ -58,11 +59,6 @@ WITH_ACCURACY = ("agreement", "cka", "distance")
 def measure_title(key: str) -> str:
     """Return the name of a measure for humans."""
     return {"cka": "CKA", "cross_entropy": "cross-entropy", "mapped": "accuracy after mapping"}.get(key, key)
-
-
-def capitalize(text: str) -> str:
-    """Capitalize the first letter of a text."""
-    return text[:1].upper() + text[1:]
 
 
 def pair_rows(similarity: Similarity) -> list[tuple[str, str, str]]:

@@ -18,7 +18,7 @@ from creases._text import format_number, plural, short_names
 from creases._typing import Floats
 from creases.show._viewer._run import score_name
 from creases.show.report._charts import column_charts, line_chart, pair_picture
-from creases.show.report._page import Section, group_sections, pluralize, write_sections
+from creases.show.report._page import Section, capitalize, group_sections, pluralize, write_sections
 from creases.show.report._quality import confidence_sections, error_sections, format_score, scores_section
 from creases.tables import (
     FitSettings,
@@ -29,6 +29,7 @@ from creases.tables import (
     TableModel,
     certify_model,
     count_rows,
+    describe_notes,
     describe_stages,
     explain_row,
     has_scores,
@@ -180,15 +181,17 @@ MAX_CHARTS, MAX_PICTURES = 24, 6
 
 
 def words_section(model: TableModel | GrownModel) -> Section:
-    """Return the model in words, a line for each column."""
+    """Return the model in words, a line for each column, and its notes."""
     opening, *lines = str(model).split("\n")
-    rows = [list(line.split(": ", 1)) for line in lines]
-    return {
+    notes = describe_notes(model)
+    rows = [list(line.split(": ", 1)) for line in lines[: len(lines) - len(notes)]]
+    section: Section = {
         "title": "In words",
         "text": opening,
         "table": {"columns": ["", ""], "rows": rows},
         "size": "full",
     }
+    return section | {"note": "\n".join(map(capitalize, notes))} if notes else section
 
 
 def curve_sections(graphs: Sequence[NumberGraph | LevelGraph]) -> list[Section]:

@@ -170,17 +170,18 @@ def describe_model(model: RowFunction, *, X: Floats | None = None) -> list[str]:
         largest = factor_text(size) if terms.is_factor else f"{format_value(size, 2)}{terms.unit}"
         texts.append(f"{plural(len(rest), 'smaller effect')}: at most {largest} on average")
     grown = unit_texts(terms) if terms.has_curves else []
-    return [opening_text(terms), *texts, *grown, *_column_notes(model), *model._facts.get("notes", ())]
+    return [opening_text(terms), *texts, *grown, *describe_notes(model)]
 
 
-def _column_notes(model: RowFunction) -> list[str]:
-    """Return which columns are left out and why, and which of the others may give the target away."""
+def describe_notes(model: RowFunction) -> list[str]:
+    """Return the last lines of a model: columns that are left out or doubtful, equal rows, the family, the split."""
+    own = list(model._facts.get("notes", ()))
     encoding = model.schema.encoding
     if encoding is None:
-        return []
+        return own
     cautions = [f"caution: {text}" for text in encoding.doubtful.values()]
     pooled = [f"one effect for each of: {encoding.pooled}"] if encoding.pooled else []
-    return [*cautions, *pooled, *([f"left out: {encoding.ignored}"] if encoding.ignored else [])]
+    return [*cautions, *pooled, *([f"left out: {encoding.ignored}"] if encoding.ignored else []), *own]
 
 
 def opening_text(terms: Terms) -> str:
