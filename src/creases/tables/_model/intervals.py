@@ -52,7 +52,7 @@ class HeldRows:
         try:
             with np.load(path) as stored:
                 groups = {name.removeprefix("group "): stored[name] for name in stored if name.startswith("group ")}
-                held = cls(*(stored[name] for name in ("predictions", "fitted", "truth", "weight")), groups)
+                held = cls(stored["predictions"], stored["fitted"], stored["truth"], stored["weight"], groups)
         except (OSError, ValueError, KeyError) as problem:
             raise FileError(f"cannot read {path}: {problem}") from None
         n = len(held.truth)
