@@ -31,6 +31,9 @@ TABLES = (
 
 COVERAGE, FOLDS, SEED = 0.9, 5, 17
 
+#: Percentages between which a share is as it should be.
+LOW, HIGH = 88, 92
+
 
 def measure_fold(train: pd.DataFrame, test: pd.DataFrame, target: str) -> tuple[Any, Any]:
     """Return whether the truth of each row of ``test`` is held (n,), and the widths of intervals or sizes of sets."""
@@ -76,7 +79,10 @@ def main() -> None:
         print(*rows[-1], flush=True)
     shares = [float(row[2].split()[0]) for row in rows]
     note_table("coverage", ["table", "rows", "held", "standard error", "interval or set"], rows)
-    note("inside", f"{sum(88 <= each <= 92 for each in shares)} of {len(shares)}")
+    note("level", f"{100 * COVERAGE:.0f} %")
+    note(
+        "inside", f"between {LOW} and {HIGH} % on {sum(LOW <= each <= HIGH for each in shares)} of {len(shares)} tables"
+    )
     note("lowest", f"{min(shares):.1f} %")
     note("highest", f"{max(shares):.1f} %")
 

@@ -41,7 +41,7 @@ NO_CALLS = {
         prepare_folder read_columns resolve_data sweep""",
     "is a part of a run, on a table or in a loop, and has tests of its own": """
         baseline_warnings baselines block_losses check_explanations compare_losses compare_models
-        count_rows data_box describe_stages describe_step drive fit_settings grow_table grow_units
+        count_rows data_box describe_notes describe_stages describe_step drive fit_settings grow_table grow_units
         has_scores load_settings metrics_summary model_baselines name_result open_run scored_model""",
     "takes a function, or no arguments, or is a part of others": """
         active_theme amount_colormap apply_theme class_color compile_kernels evaluation_mode

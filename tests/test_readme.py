@@ -57,8 +57,3 @@ def test_links_lead_somewhere(path):
 
 def test_no_link_leads_out_of_the_project():
     assert not re.findall(r"\((https:[^)]*)\)", README)
-
-
-@pytest.mark.parametrize("path", sorted(set(re.findall(r"`(creases/[\w/]+\.py)`", README))))
-def test_files_named_exist(path):
-    assert (ROOT / "src" / path).is_file()

@@ -100,7 +100,7 @@ def theme(name: str) -> Iterator[Theme]:
     A figure keeps the colors it was created with: it can be saved or shown outside the block. Each thread and each
     asynchronous task has its own active theme, initially the light one.
 
-    >>> from creases.show._style import new_figure, theme
+    >>> from creases.show._style import new_figure
     >>> with theme("dark"):
     ...     figure, (ax,) = new_figure()
     >>> figure.get_facecolor()[:3] == ax.get_facecolor()[:3] < (0.1, 0.2, 0.2)

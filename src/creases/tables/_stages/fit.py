@@ -396,7 +396,7 @@ def fit_curves(
     >>> from creases import problems
     >>> model = fit_curves(problems.get("iris"))
     >>> [step.stage for step in model.steps][:3]
-    ['linear', 'curves', 'finer curves']
+    ['linear', 'curves', '3 planes']
     >>> model.network.n_out
     3
     """
