@@ -11,7 +11,7 @@ import pytest
 from typer.main import get_command
 
 from creases.cli import COMMANDS, app
-from creases.cli import _options as completion
+from creases.cli import _options as options
 from creases.cli.console import repeat_command
 from creases.cli.fit import ENSEMBLE, SEED, TEST_FRACTION
 from creases.tables import CurveConfig
@@ -44,15 +44,15 @@ def test_built_in_problems_and_tables_are_completed(tmp_path, monkeypatch):
     for name in ("moon.csv", "moon.txt", ".moon.csv"):
         (tmp_path / name).touch()
     (tmp_path / "moonlight").mkdir()
-    assert completion.complete_data("moo") == ["moons", "moon.csv", "moonlight/"]
-    assert completion.complete_data("missing/") == []
+    assert options.complete_data("moo") == ["moons", "moon.csv", "moonlight/"]
+    assert options.complete_data("missing/") == []
 
 
 def test_files_are_completed_in_folders(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "net.onnx").touch()
-    assert completion.complete_model("out/") == completion.complete_model("out/n") == ["out/net.onnx"]
+    assert options.complete_model("out/") == options.complete_model("out/n") == ["out/net.onnx"]
 
 
 @pytest.mark.slow

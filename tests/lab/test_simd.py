@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from creases.lab import _simd as vectors
+from creases.lab import _simd as simd
 
 
 def over(function, x: np.ndarray) -> np.ndarray:
@@ -16,12 +16,12 @@ def over(function, x: np.ndarray) -> np.ndarray:
     @numba.njit
     def loop(source, target, count):
         for k in range(count):
-            vectors.store(vectors.vectors(target, 0), k, function(vectors.load(vectors.vectors(source, 0), k)))
+            simd.store(simd.vectors(target, 0), k, function(simd.load(simd.vectors(source, 0), k)))
 
-    lanes = vectors.BYTES // x.itemsize
+    lanes = simd.BYTES // x.itemsize
     padded = -(-len(x) // lanes) * lanes
     both = [np.zeros(padded + lanes, x.dtype) for _ in range(2)]
-    source, target = (memory[-memory.ctypes.data % vectors.BYTES // x.itemsize :] for memory in both)
+    source, target = (memory[-memory.ctypes.data % simd.BYTES // x.itemsize :] for memory in both)
     source[: len(x)] = x
     loop(source, target, padded // lanes)
     return target[: len(x)].copy()
@@ -37,19 +37,19 @@ def test_functions_of_vectors_are_right_to_the_last_places(name, low, high, dtyp
     x = -abs(x) if name == "exp" else np.exp(x)
     x = x.astype(dtype)
     exact = {"exp": np.exp, "log1p": np.log1p, "sqrt": np.sqrt, "inverse": np.reciprocal}[name](x.astype(np.longdouble))
-    found = over(getattr(vectors, name), x)
+    found = over(getattr(simd, name), x)
     assert (abs(found / exact - 1) < 4 * np.finfo(dtype).eps).all()
 
 
 def test_ends_of_the_line():
     x = np.array([0.0, -1e30, np.nan, -np.inf], np.float32)
-    found = over(vectors.exp, x)
+    found = over(simd.exp, x)
     assert found[0] == 1
     assert np.isnan(found[2])
     assert (found[[1, 3]] < 1e-37).all()
     same = np.array([0.0, np.inf, np.nan, 1e-30], np.float32)
-    assert_array_equal(over(vectors.log1p, same), same)
-    roots = over(vectors.sqrt, np.array([0.0, np.inf, 1.0, 4.0], np.float32))
+    assert_array_equal(over(simd.log1p, same), same)
+    roots = over(simd.sqrt, np.array([0.0, np.inf, 1.0, 4.0], np.float32))
     assert roots[0] < 1e-18
     assert roots[1] > 1e18
     assert_array_equal(roots[2:], [1, 2])

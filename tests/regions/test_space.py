@@ -16,7 +16,7 @@ from creases._program._step import Step
 from creases.errors import FileError, InputError
 from creases.network._network import Network
 from creases.network._reading.arrays import from_arrays
-from creases.regions._space import vertices as forward_rows
+from creases.regions._space import vertices
 from creases.regions._space.partition import SpacePartition
 from creases.regions._space.space import space
 from reference import load_case, load_counts, lp_regions
@@ -370,10 +370,10 @@ def test_bad_arguments_are_named():
 @pytest.mark.parametrize("leak", [0.0, 0.3, -1.0])
 def test_compiled_layers_give_the_partition_of_the_network_s_own_steps(leak, monkeypatch):
     net = random_net([3, 6, 5, 2], seed=4, leak=leak)
-    assert forward_rows.ForwardRows(net)._layers is not None
+    assert vertices.ForwardRows(net)._layers is not None
     found = space(net)
-    monkeypatch.setattr(forward_rows, "NARROW", 5)
-    assert forward_rows.ForwardRows(net)._layers is None
+    monkeypatch.setattr(vertices, "NARROW", 5)
+    assert vertices.ForwardRows(net)._layers is None
     reference = space(net)
     for name in ("corners", "starts", "patterns", "pairs", "facet_units", "face_lists", "creases"):
         np.testing.assert_array_equal(getattr(found, name), getattr(reference, name))

@@ -1,7 +1,6 @@
 import pytest
 
 from creases.show.report import _comparisons as comparisons
-from creases.show.report import _network_sections as influence
 from creases.show.report import _network_sections as network_sections
 
 
@@ -14,6 +13,6 @@ def drawn(monkeypatch):
         figures.append(draw())
         return {"light": "data:,", "dark": "data:,"}
 
-    for room in (comparisons, influence, network_sections):
+    for room in (comparisons, network_sections):
         monkeypatch.setattr(room, "render_themes", once)
     return figures

@@ -392,13 +392,6 @@ def test_a_bad_setting_is_refused_beside_the_method(options, expected):
     assert message.startswith(expected), message
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "7", '"go"', "{}", '{"do": "fly"}', '{"do": ["go"]}', "\ud800"])
-def test_what_is_no_message_is_refused(text):
-    page = Page()
-    page.controller.handle(text)
-    assert page.said[-1]["type"] == "error"
-
-
 @pytest.mark.parametrize("do", ["pause", "go", "step", "grow", "undo", "frame", "slice", "export"])
 def test_what_needs_a_run_says_so(do):
     assert "press Start" in Page().refused(do, moment=0)[1]

@@ -13,8 +13,7 @@ import pytest
 import torch
 
 from creases.errors import RequestError
-from creases.show.studio import _limits as _memory
-from creases.show.studio import _limits as _scratch
+from creases.show.studio import _limits as limits
 from creases.show.studio._limits import is_out_of_memory, scratch_folder
 from creases.show.studio._live_run import LiveRun
 from studio_page import MOONS, Page
@@ -33,7 +32,7 @@ except MemoryError:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process")
 def test_a_process_cannot_allocate_more_than_its_limit():
-    command = [sys.executable, "-c", _ALLOCATE, _memory.__file__]
+    command = [sys.executable, "-c", _ALLOCATE, limits.__file__]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "refused\n"
 
 
@@ -74,7 +73,7 @@ with runpy.run_path(sys.argv[1])["scratch_folder"]() as folder:
 @pytest.mark.skipif(sys.platform == "win32", reason="needs locks of folders")
 def test_the_folder_of_a_killed_process_is_removed_by_the_next_and_that_of_a_living_one_stays(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    command = [sys.executable, "-c", _HOLD, _scratch.__file__]
+    command = [sys.executable, "-c", _HOLD, limits.__file__]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": str(tmp_path)}) as process:
         try:
             assert process.stdout.readline() == b"writing\n"

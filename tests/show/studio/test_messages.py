@@ -98,10 +98,11 @@ def test_wrong_values_in_any_place_are_refused_in_words_and_the_session_lives_on
     assert said.errors() == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "no", "[" * 100_000, '{"do":' * 9_999, '{"do": ' + "9" * 9_999 + "}", '{"do": []}', '{"do": "_run"}', "7"],
-)
+NO_MESSAGES = ["", "no", "{", "{}", "[]", "7", '"go"', "\ud800", "[" * 100_000]
+NO_MESSAGES += ['{"do":' * 9_999, '{"do": ' + "9" * 9_999 + "}", '{"do": []}', '{"do": "_run"}', '{"do": "fly"}']
+
+
+@pytest.mark.parametrize("text", NO_MESSAGES)
 def test_what_is_no_message_is_refused(text):
     said = Heard()
     Controller(said.append, Limits()).handle(text)
