@@ -145,6 +145,16 @@ def grown(skewed, tmp_path_factory):
     return creases.load(home / "o"), skewed.dropna().reset_index(drop=True), sections, home / "o"
 
 
+def test_a_loaded_network_says_of_categories_what_it_said_when_it_grew(tmp_path):
+    rng = np.random.default_rng(0)
+    town, size = rng.choice(["Bonn", "Ulm"], 200), rng.uniform(0, 9, 200)
+    pd.DataFrame({"town": town, "size": size, "y": size + 3 * (town == "Ulm")}).to_csv(tmp_path / "t.csv", index=False)
+    run("grow", tmp_path / "t.csv", "--budget", 2, "--out", tmp_path / "o")
+    lines = str(creases.load(tmp_path / "o")).splitlines()
+    assert lines == str(creases.tables.grow_table(tmp_path / "t.csv", "y", budget=2)).splitlines()
+    assert sorted(line.split(":")[0] for line in lines[1:]) == ["size", "town"]
+
+
 def test_the_hardest_samples_have_the_class_that_the_model_predicts(grown):
     model, frame, sections, _ = grown
     table = sections["Hardest samples"]["table"]

@@ -65,7 +65,7 @@ def test_reports_of_the_folder_and_of_the_model_in_memory_say_it_too(folder, wor
     for page in (creases.report(folder / "run"), creases.report(fitted)):
         run, _ = report_pages.parse(page.html)
         section = next(section for section in run["sections"] if section["title"] == "In words")
-        said = [section["text"], *(": ".join(row) for row in section["table"]["rows"])]
+        said = [section["text"], *(": ".join(row) for row in section["table"]["rows"]), *section["note"].split("\n")]
         assert [line[1:] for line in said] == [line[1:] for line in words]
 
 

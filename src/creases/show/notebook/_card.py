@@ -78,12 +78,13 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, limit: int = R
 
 
 def section(content: Mapping[str, Any]) -> str:
-    """Return the sentences and the table of a report's section."""
-    parts = [paragraph(line) for line in content.get("text", "").split("\n") if line]
+    """Return the sentences, the table and the notes of a report's section."""
+    before, after = (content.get(name, "").split("\n") for name in ("text", "note"))
+    parts = [paragraph(line) for line in before if line]
     if "table" in content:
         rows = content["table"]["rows"]
         parts.append(table(content["table"]["columns"], rows, limit=len(rows)))
-    return "".join(parts)
+    return "".join([*parts, *(paragraph(line) for line in after if line)])
 
 
 def _cell(value: Any) -> str:

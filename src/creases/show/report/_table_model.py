@@ -18,7 +18,7 @@ from creases._text import format_number, plural, short_names
 from creases._typing import Floats
 from creases.show._viewer._run import score_name
 from creases.show.report._charts import column_charts, line_chart, pair_picture
-from creases.show.report._page import Section, capitalize, group_sections, pluralize, write_sections
+from creases.show.report._page import Section, group_sections, pluralize, write_sections
 from creases.show.report._quality import confidence_sections, error_sections, format_score, scores_section
 from creases.tables import (
     FitSettings,
@@ -191,7 +191,7 @@ def words_section(model: TableModel | GrownModel) -> Section:
         "table": {"columns": ["", ""], "rows": rows},
         "size": "full",
     }
-    return section | {"note": "\n".join(map(capitalize, notes))} if notes else section
+    return section | {"note": "\n".join(notes)} if notes else section
 
 
 def curve_sections(graphs: Sequence[NumberGraph | LevelGraph]) -> list[Section]:

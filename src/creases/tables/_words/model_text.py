@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -16,7 +16,16 @@ from creases.tables._model.schema import RowFunction
 from creases.tables._stages.model import CurveModel, Reason, Step, Units
 from creases.tables._words.column_text import column_text
 from creases.tables._words.rows import TermEffects
-from creases.tables._words.terms import NEGLIGIBLE, Options, Terms, factor_text, part_name, plain_name, probability
+from creases.tables._words.terms import (
+    NEGLIGIBLE,
+    ColumnTerm,
+    Options,
+    Terms,
+    factor_text,
+    part_name,
+    plain_name,
+    probability,
+)
 
 if TYPE_CHECKING:
     from creases.growth import Record
@@ -304,6 +313,10 @@ class NetworkTerms(Terms):
     def curve_values(self, j: int) -> tuple[Floats, Floats]:
         """Return the range (2,) of input j as knots; it has no curve."""
         return self.model.schema.ranges[j], np.zeros((2, len(self.model.schema.score_weights)))
+
+    def at(self, term: ColumnTerm, values: Mapping[int, float]) -> Floats:
+        """Return zeros (m,): no column adds something by itself."""
+        return np.zeros(len(self.model.schema.score_weights))
 
     def mixed_columns(self) -> list[bool]:
         """Return for each column that others may act with it."""

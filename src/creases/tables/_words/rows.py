@@ -12,6 +12,7 @@ from creases.errors import CreasesError
 from creases.tables._folder.folder import RunFile
 from creases.tables._model.schema import RowFunction
 from creases.tables._reading.times import CYCLES, FEW_DAYS, date_numbers
+from creases.tables._split.split import TableSplit
 from creases.tables._words.terms import ColumnTerm, Terms, days_input
 
 
@@ -43,7 +44,7 @@ class TermEffects:
         if (stored := model._facts.get("effects")) is not None:
             values = np.array([stored[name] for name in terms.parts]).reshape(-1, 3) * terms.scale
             return cls(values[:, 0], values[:, 1:])
-        data = model.data
+        data = model.data if terms.has_curves else _run_rows(model)
         if data is None:
             return cls(np.concatenate([terms.spans / 4, np.zeros(len(terms.names) - len(terms.columns))]), None)
         used = data.fitted_rows
@@ -75,6 +76,19 @@ def table_rows(model: RowFunction) -> Floats | None:
         return None
     try:
         return np.asarray(FitSettings.load(folder).load_problem().X)
+    except (CreasesError, OSError):
+        return None  # the table has gone
+
+
+def _run_rows(model: RowFunction) -> TableSplit | None:
+    """Return the rows of a grown network; a loaded one reads them again, if they are still there."""
+    from creases.tables._folder.settings import RunSettings
+
+    folder = model._facts.get("folder")
+    if model.data is not None or folder is None or not (folder / RunFile.SETTINGS).exists():
+        return model.data
+    try:
+        return RunSettings.load(folder).load_split()
     except (CreasesError, OSError):
         return None  # the table has gone
 
