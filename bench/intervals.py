@@ -1,6 +1,6 @@
 """Measure how often intervals of numbers and sets of classes hold the truth, at a coverage of 90 %.
 
-    python bench/record.py --store bench/coverage.py --folder out/tables
+    python bench/record.py --store bench/intervals.py --folder out/tables
 
 Twelve tables of ``table_sources.py``, as files, in five folds: ``creases.fit_table(rows, target)`` with nothing set,
 then ``predict_interval`` or ``predict_set`` for rows of the fold, which it has not seen. The share of rows whose
