@@ -121,7 +121,7 @@ def test_a_model_fitted_in_blocks_is_opened_by_a_process_that_may_start_no_other
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "2")
     rng = np.random.default_rng(0)
     for k in range(4):
-        X = rng.normal(size=(20_000, 3))
+        X = rng.normal(size=(6_000, 3))
         frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": X[:, 0] + np.abs(X[:, 1]) + X[:, 2]})
         frame.to_parquet(tmp_path / f"part-{k}.parquet", index=False)
     run("fit", tmp_path / "part-*.parquet", "--out", tmp_path / "o")

@@ -156,7 +156,7 @@ def test_a_fold_is_shown_where_the_network_is_wrong_and_then_with_the_new_bounda
 
 
 def test_all_that_can_be_taken_away_is(wide, studio):
-    go(wide, studio, "#when=10")
+    go(wide, studio, "#when=10&epochs=1000")
     start(wide, 1)
     page = wide.page
     page.get_by_text("Export").click()
@@ -288,7 +288,7 @@ def test_two_runs_are_compared_side_by_side(wide, studio):
 
 
 def test_a_second_page_takes_the_session_over_and_the_first_is_told(browser, wide, studio):
-    go(wide, studio, "#when=10")
+    go(wide, studio, "#when=10&epochs=1000")
     start(wide, 1)
     known = moments(wide)
     for other in opened(browser, studio, "390"):
@@ -300,7 +300,7 @@ def test_a_second_page_takes_the_session_over_and_the_first_is_told(browser, wid
 
 
 def test_a_dropped_connection_is_told_and_comes_back_by_itself(wide, studio):
-    go(wide, studio, "#when=10")
+    go(wide, studio, "#when=10&epochs=1000")
     start(wide, 1)
     page, known = wide.page, moments(wide)
     for side in wide.sockets[-1]:

@@ -80,7 +80,7 @@ def minima(size: int, count: int, seed: int) -> Any:
     return layers, steps
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_two_readers_of_a_lattice_network_agree_which_network_it_is(tmp_path: Path) -> None:
     (first,), steps = minima(16, 16, 0)
     modules: list[Any] = [torch.nn.Linear(2, len(first[1]))]
