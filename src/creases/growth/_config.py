@@ -194,7 +194,8 @@ class GrowthConfig:
         for name in ("max_units", "max_parameters", "growth_patience"):
             if getattr(self, name) is not None:
                 check_count(getattr(self, name), name)
-        if self.optimizer != "adamw" and not (isinstance(self.optimizer, optim.Optimizer) or callable(self.optimizer)):
+        is_name = isinstance(self.optimizer, str) and self.optimizer == "adamw"
+        if not (is_name or isinstance(self.optimizer, optim.Optimizer) or callable(self.optimizer)):
             expected = "be 'adamw', an optimizer, or a function that makes one"
             raise InputError("optimizer", expected, repr(self.optimizer))
         if not _is_auto(self.lr):
