@@ -67,13 +67,24 @@ def go(one: Visit, studio: Studio, said: str) -> None:
     one.page.get_by_role("button", name=re.compile("^(Start|Restart)$")).and_(one.page.locator(":enabled")).wait_for()
 
 
+#: Press Pause as soon as a run has so many growth steps, within the page: from outside a run may end before.
+PAUSE = """steps => new Promise((done, fail) => {
+  const look = () => {
+    const button = [...document.querySelectorAll("button")].find((each) => each.textContent.trim() === "Pause");
+    if (button && document.querySelectorAll(".steps li").length >= steps) done(button.click());
+    else setTimeout(look, 5);
+  };
+  setTimeout(() => fail("the run has not come so far, or it has ended"), 60000);
+  look();
+})"""
+
+
 def start(one: Visit, steps: int) -> None:
     """Start a run, and pause it after so many growth steps."""
     page = one.page
     page.get_by_role("button", name=re.compile("^(Start|Restart)$")).click()
     page.get_by_role("button", name="Pause", exact=True).first.wait_for()
-    page.locator(".steps li").nth(steps - 1).wait_for()
-    page.get_by_role("button", name="Pause", exact=True).first.click()
+    page.evaluate(PAUSE, steps)
     page.get_by_role("button", name="Resume").wait_for()
 
 
@@ -309,7 +320,7 @@ def test_a_dropped_connection_is_told_and_comes_back_by_itself(wide, studio):
     page.get_by_text("Connection lost. Reconnecting").wait_for(state="detached")
     page.get_by_role("button", name="Resume").click()
     longer(wide, known)
-    page.get_by_role("button", name="Pause", exact=True).first.click()
+    page.evaluate(PAUSE, 1)
     page.get_by_role("button", name="Resume").wait_for()
     # a page that is loaded anew goes on with its session
     page.reload()
