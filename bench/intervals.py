@@ -2,8 +2,8 @@
 
     python bench/record.py --store bench/intervals.py --folder out/tables
 
-Twelve tables of ``table_sources.py``, as files, in five folds: ``creases.fit_table(rows, target)`` with nothing set,
-then ``predict_interval`` or ``predict_set`` for rows of the fold, which it has not seen. The share of rows whose
+Twelve tables of ``table_sources.py``, read by pandas, in five folds: ``creases.fit_table(rows, target)`` with nothing
+set, then ``predict_interval`` or ``predict_set`` for rows of the fold, which it has not seen. The share of rows whose
 interval or set holds the truth is over all rows of a table, each of which is in one fold. Its own standard error is
 that of so many independent rows: on a small table it is wider than what the statement leaves.
 """

@@ -346,7 +346,7 @@ def summarize(results: dict[str, Any], names: list[str], label: str) -> Iterator
     models = [model for model in MODELS if any(model in each for each in means.values())]
     n_folds = {model: max(len(each[model]["folds"]) for each in means.values() if model in each) for model in models}
     titles = [model if n_folds[model] == FOLDS else f"{model} (folds: {n_folds[model]})" for model in models]
-    heads = ["table", *titles, "bends", "CPU-seconds curves", "CPU-seconds ebm"]
+    heads = ["table", *titles, "bends", "CPU-seconds curves", *(["CPU-seconds ebm"] if "ebm" in models else [])]
     rows = [[name, *_cells(each, models)] for name, each in means.items()]
     note_table(label, heads, rows)
     yield from (f"| {' | '.join(row)} |" for row in [heads, ["---"] * len(heads), *rows])
@@ -358,7 +358,7 @@ def summarize(results: dict[str, Any], names: list[str], label: str) -> Iterator
 def _cells(means: dict[str, dict[str, Any]], models: list[str]) -> list[str]:
     """Return the scores of a table, its bends and CPU-seconds; "-" for a model that was not fitted."""
     scores = [f"{means[model]['score']:.3f}" if model in means else "-" for model in models]
-    more = [("curves", "bends"), ("curves", "cpu"), ("ebm", "cpu")]
+    more = [("curves", "bends"), ("curves", "cpu"), *([("ebm", "cpu")] if "ebm" in models else [])]
     return [*scores, *(f"{means[model][what]:.1f}" if model in means else "-" for model, what in more)]
 
 

@@ -1,6 +1,6 @@
 /** The colors of the figures, in the light and the dark theme. */
 
-/** Colors of classes, the same as in creases.show._style. */
+/** Colors of classes, the same as in creases.show._themes. */
 const CLASSES = [
   "#0077BB", "#EE7733", "#009988", "#AA3377", "#DDAA33", "#33BBEE", "#CC3311", "#332288", "#999933", "#777777",
 ];

@@ -15,7 +15,7 @@ from creases.tables._streaming import files, table
 @pytest.fixture
 def small_limits(monkeypatch):
     """Lower the numbers of rows from which a table is large."""
-    monkeypatch.setattr(fit, "LARGE", 4_200)
+    monkeypatch.setattr(fit, "STAGE_ROWS", 4_200)
     monkeypatch.setattr(split, "LARGE", 4_200)
     monkeypatch.setattr(table, "SIZES", (4_200, 1_000))
     monkeypatch.setattr(table, "KIND_ROWS", 900)

@@ -72,7 +72,7 @@ def fit_table(
         A DataFrame, a file, or a problem. A table larger than memory: a pattern such as ``"part-*.parquet"``, a folder
         or a pyarrow dataset of Parquet, CSV or Feather files; or a relation of DuckDB, or whatever else gives rows by
         Arrow's ``__arrow_c_stream__``, which is written to a temporary Parquet file first. Its stages, knots and
-        penalties are chosen on a sample of 40,000 rows, as those of any table of more; all rows are then fitted, in
+        penalties are chosen on a sample of 20,000 rows, as those of any table of more; all rows are then fitted, in
         sums over blocks of them.
     target, task, missing, header, inputs, drop, kinds, codes, weight, exposure, groups, time
         The column to predict, by default the last, whether it has classes or values, by default what it looks like,

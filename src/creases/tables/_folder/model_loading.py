@@ -87,6 +87,8 @@ def _make_grown_model(description: dict[str, Any], encoding: TableEncoding | Non
     model = GrownModel(function=net, **regions, **_shared(description, encoding, folder))
     _check_inputs(model, net.n_in)
     _check_regions(model, description["units"])
+    if "effects" in description:
+        _check_effects(model, description["effects"])
     return model
 
 
@@ -116,7 +118,7 @@ def _shared(description: dict[str, Any], encoding: TableEncoding | None, folder:
     return {"schema": schema, "_facts": {"folder": folder} | facts}
 
 
-def _check_effects(model: TableModel, effects: Any) -> None:
+def _check_effects(model: RowModel, effects: Any) -> None:
     """Refuse effects that are not of the model's parts, each with a size and a range."""
     names = model._terms().parts
     if not isinstance(effects, dict) or sorted(effects) != sorted(names):

@@ -89,9 +89,11 @@ class GrownModel(RowModel):
         return [(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in linear]
 
     def _describe(self) -> dict[str, Any]:
-        """Return the units and the regions, as plain data for JSON."""
-        regions = {"regions": dict(self.regions), "same": dict(self.same)}
-        return {"kind": "network", "units": self.network.n_units, **regions}
+        """Return the units, the regions and what columns do, if the rows are known, as plain data for JSON."""
+        plain: dict[str, Any] = {"regions": dict(self.regions), "same": dict(self.same)}
+        if self.data is not None or "effects" in self._facts:
+            plain["effects"] = self._effects
+        return {"kind": "network", "units": self.network.n_units, **plain}
 
     def _write_files(self, folder: Path) -> None:
         """Write the network."""

@@ -30,7 +30,7 @@ PART_ROWS, MOST_PARTS = 50, 8
 
 @dataclass(frozen=True, eq=False)
 class HeldRows:
-    """Rows with what they are and what fits that have not seen them predict."""
+    """Rows with what they are, what fits that have not seen them predict, and what the model itself does."""
 
     predictions: Floats  #: (n, k) values, or the probability of each class
     fitted: Floats  #: (n, k) the same by the model itself, which has seen the rows
@@ -54,7 +54,7 @@ class HeldRows:
                 groups = {name.removeprefix("group "): stored[name] for name in stored if name.startswith("group ")}
                 held = cls(stored["predictions"], stored["fitted"], stored["truth"], stored["weight"], groups)
         except (OSError, ValueError, KeyError) as problem:
-            raise FileError(f"cannot read {path}: {problem}") from None
+            raise FileError(f"cannot read {path} ({problem}); fit the model again") from None
         n = len(held.truth)
         sizes = [held.predictions.ndim == 2 and len(held.predictions) == n, held.weight.shape == (n,)]
         sizes.append(held.fitted.shape == held.predictions.shape)

@@ -125,7 +125,7 @@ class CurveConfig:
 Keys = NDArray[np.uint64]
 
 #: Different rows from which on parts and samples are drawn by keys: a table larger than memory has the same ones.
-LARGE = 20_000
+LARGE = 40_000
 
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _STEP = 0x9E3779B97F4A7C15

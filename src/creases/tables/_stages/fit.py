@@ -13,7 +13,7 @@ from creases._validation import check_count, check_seed, check_vector
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._split.rows import UniqueRows, fold_weights, merge_duplicates
-from creases.tables._split.split import LARGE, least_keys, mix, row_keys
+from creases.tables._split.split import least_keys, mix, row_keys
 from creases.tables._stages.basis import Basis, CurveBasis, PiecewiseLinear
 from creases.tables._stages.families import NORMAL, Classes, Family, Power, Targets, parse_family
 from creases.tables._stages.inputs import Inputs
@@ -22,7 +22,6 @@ from creases.tables._stages.pairs import Candidate, PairHinges, PlaneBasis
 from creases.tables._stages.penalized import (
     STEPS,
     Fit,
-    choose_penalties,
     fit_penalized,
     imitate,
     mean_functions,
@@ -189,6 +188,10 @@ class HeldOut:
     scores: Floats  #: (n, m)
 
 
+#: Rows on which stages, knots and penalties are chosen at most: more do not change the choice.
+STAGE_ROWS = 20_000
+
+
 def fit_stages(
     rows: UniqueRows,
     inputs: Inputs,
@@ -205,7 +208,7 @@ def fit_stages(
     Each stage is fitted on folds and judged by its losses on held-out rows. It must beat the one before by a standard
     error of the paired differences. Of a small table the fits of the chosen one on the folds are averaged. Bends that
     do not matter are left out; the others keep the predictions, or of a larger table are fitted to all rows. Stages,
-    knots and penalties of a table of more than ``LARGE`` rows are chosen on so many: more do not change the choice.
+    knots and penalties of a table of more than ``STAGE_ROWS`` rows are chosen on so many.
     Returned with the model are the held-out scores of the stage that is kept, and columns that can trade their effects.
 
     Parameters
@@ -230,8 +233,8 @@ def fit_stages(
     """
     among = np.arange(len(rows)) if among is None else among
     sample = among
-    if len(among) > LARGE:
-        sample = among[least_keys(mix(row_keys(rows.X[among], rows.y[among], seed)), LARGE)]
+    if len(among) > STAGE_ROWS:
+        sample = among[least_keys(mix(row_keys(rows.X[among], rows.y[among], seed)), STAGE_ROWS)]
     is_small = stream is None and rows.count[sample].sum() < SMALL
     held = fold_weights(rows, sample, FOLDS, seed, stratify=n_classes > 0)[: FOLDS if is_small else 1]
     shares = [out / rows.weight[sample] for out in held]
@@ -262,7 +265,7 @@ def fit_stages(
         means = mean_functions(basis, data)
     else:
         n_steps = linear_steps(basis.curves) if kept is judged[0] else STEPS
-        fit = choose_penalties(basis, data, inputs.shapes, n_steps=n_steps)
+        fit = fit_penalized(basis, data, inputs.shapes, n_steps=n_steps)
         whole = data if sample is among else Rows.from_unique(rows, among, targets)
         fit, means = refit(fit, whole if stream is None else stream, inputs.shapes)
     model = CurveModel(inputs.names, n_classes, *parts_of_fit(fit, dense, inputs, data, means, center, scale))

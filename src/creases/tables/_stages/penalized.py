@@ -82,8 +82,8 @@ STEPS, FREEDOM_CHANGE, SCORE_CHANGE = 12, 0.05, 0.02
 #: gradient in any case, and comes to the same end.
 CURVATURE_CHANGE = 0.02
 
-#: Penalties are chosen on at most so many rows: more do not change them. Then all rows get so many steps, if classes.
-PENALTY_ROWS, LAST_STEPS = 20_000, 2
+#: Steps that all rows of a larger table get at last, unless errors are squared: one is exact then.
+LAST_STEPS = 2
 
 #: How strongly lines are held near those of a fit that they imitate, as a fraction of the rows' weight.
 NEAR = 1e-4
@@ -92,7 +92,7 @@ NEAR = 1e-4
 MANY_LEVELS = 50
 
 #: Numbers of a matrix of functions that are kept between steps; above, rows are taken in blocks of fewer numbers.
-KEEP, BLOCK = 40_000_000, 4_000_000
+KEEP, BLOCK = 25_000_000, 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,19 +244,8 @@ def fit_penalized(
     says nothing gets a penalty without end: a curve becomes straight, a plane disappears. Features keep their shapes.
     Steps go from ``start``, a fit of the first functions of the basis.
     """
-    fit = choose_penalties(basis, rows, shapes, start=start, n_steps=n_steps)
-    return fit if len(rows) <= PENALTY_ROWS else refit(fit, rows, shapes)[0]
-
-
-def choose_penalties(
-    basis: Basis, rows: Rows, shapes: Sequence[Shape], *, start: Fit | None = None, n_steps: int = STEPS
-) -> Fit:
-    """Return the fit of :func:`fit_penalized` to so many of the rows as penalties need."""
-    sample = rows
-    if len(rows) > PENALTY_ROWS:
-        sample = rows[np.random.default_rng(0).permutation(len(rows))[:PENALTY_ROWS]]
     limits = shape_rows(basis, shapes)
-    return _take_steps(_make_feasible(_first_fit(basis, rows, start), limits), sample, limits, n_steps)
+    return _take_steps(_make_feasible(_first_fit(basis, rows, start), limits), rows, limits, n_steps)
 
 
 def refit(fit: Fit, rows: RowSource, shapes: Sequence[Shape]) -> tuple[Fit, Floats]:

@@ -48,7 +48,7 @@ LINEAR_STEPS = 40
 #: Numbers of planes to try; the last on tables that are not small, where the one before pays.
 PLANES = (3, 10, 30)
 
-#: Functions of curves and planes together that are tried: the time for them grows with their square.
+#: Functions of curves and planes together with which more or finer planes are tried: time grows with their square.
 MOST_FUNCTIONS = 1_200
 
 #: Stages of units: those that grow one fold at a time, and those that are trained together.
@@ -132,7 +132,7 @@ def _curve_candidates(
 ) -> list[Candidate]:
     """Return the fits of curves, without those that are straight; none if no curve bends.
 
-    Nor if the first fold shows that they do not beat a rival.
+    None either if they do not beat the rival on the first fold.
     """
     if len(basis.feature_of_bend) == 0:
         return []
@@ -191,7 +191,7 @@ def _plane_candidates(rows: Rows, folds: Folds, inputs: Inputs, curves: Candidat
         if k == 2 and choose(result, tested) is not result[-1]:
             break
         bases = [library.basis(each[:n]) for each in pairs]
-        if max(len(basis.penalty) for basis in bases) > MOST_FUNCTIONS:
+        if k and max(len(basis.penalty) for basis in bases) > MOST_FUNCTIONS:
             break
         result.append(_on_folds(f"{n} planes", folds, bases.__getitem__, fit, result[-1].fits))
         gain, error = compare(curves, result[-1], tested)
@@ -241,7 +241,7 @@ class _UnitTrainer:
         return _on_folds("units", self._folds, self._train_fold, fit_units, self._base.fits, **options)
 
     def may_beat(self, best: Candidate) -> bool:
-        """Return whether units of the first fold do better than a stage; an ensemble is a wish for units."""
+        """Return whether units of the first fold do better than a stage; with an ensemble units are always tried."""
         return self._ensemble > 1 or _may_beat(self._first, best, self._folds)
 
     def train(self) -> Candidate:
@@ -250,7 +250,7 @@ class _UnitTrainer:
 
 
 def _may_beat(first: Candidate, rival: Candidate, folds: Folds) -> bool:
-    """Return whether a stage, of which the first fold is there, may do better than another."""
+    """Return whether a stage that is fitted to the first fold only may do better than another."""
     held = [folds[0][1]]
     gain, error = compare(Candidate.from_fits(rival.stage, rival.fits[:1], held), first, held)
     return gain > max(TRIAL_ERRORS * error, LEAST_GAIN)
@@ -267,7 +267,7 @@ def _on_folds(
 ) -> Candidate:
     """Fit a basis to each fold, from the fit of an earlier stage, or of the first fold where it has the same basis.
 
-    Fits of the first folds may be there already (``begun``), and only so many folds be asked for (``until``).
+    Fits of the first folds may be there already (``begun``), and ``until`` limits the number of folds.
     """
     fits = list(begun)
     for k, (train, _) in list(enumerate(folds))[len(fits) : until]:

@@ -81,7 +81,7 @@ def table_rows(model: RowFunction) -> Floats | None:
 
 
 def _run_rows(model: RowFunction) -> TableSplit | None:
-    """Return the rows of a grown network; a loaded one reads them again, if they are still there."""
+    """Return the rows of a grown network; one loaded from the folder of a run reads them again, if they are there."""
     from creases.tables._folder.settings import RunSettings
 
     folder = model._facts.get("folder")
