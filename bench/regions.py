@@ -148,7 +148,7 @@ def on_cpu(console: Console, repeats: int, peer: bool) -> None:
             f"{edges / taken:.1f}", against,
         )  # fmt: skip
         peers = f"{seconds:.0f} s" if seconds else ""
-        shown = f"{1e3 * taken:.2g} ms"
+        shown = f"{1e3 * taken:.2g} ms" if taken < 0.095 else f"{1e3 * taken:.0f} ms"
         rows.append([NETWORKS[name], f"{found.count:,}", shown, f"{taken / forward:.1f}", peers])
     note_table("planes", ["network", "regions", "time", "time / forward pass at the vertices", "relucent 1.0"], rows)
     console.print(table)
