@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,7 +33,7 @@ from creases.growth import (
 from creases.network import Network, read
 from creases.problems import Problem
 from creases.tables._fit.doubtful_columns import warn_of_columns
-from creases.tables._fit.fit_table import read_problem
+from creases.tables._fit.fit_table import check_options, read_problem
 from creases.tables._fit.snapshots import Snapshots
 from creases.tables._folder.folder import SNAPSHOTS_FOLDER, RunFile
 from creases.tables._folder.settings import RunSettings
@@ -531,9 +531,6 @@ def grow_table(
 
 def make_growth_config(options: Mapping[str, Any]) -> GrowthConfig:
     """Return the options of growth; others are refused, those of a fit with what to use."""
-    own = [entry.name for entry in fields(GrowthConfig)]
-    for name in options:
-        if name not in own:
-            hint = "shapes, ensemble and refit belong to creases.fit_table or creases fit"
-            raise InputError(name, f"be an option of growth: {', '.join(own)}", hint=hint)
+    hint = "shapes, ensemble and refit belong to creases.fit_table or creases fit"
+    check_options(GrowthConfig, options, "growth", hint)
     return GrowthConfig(**options)

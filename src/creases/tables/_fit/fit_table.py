@@ -143,12 +143,17 @@ def _fit_files(files: TableFiles, reading: Mapping[str, Any], config: CurveConfi
 
 def make_curve_config(options: Mapping[str, Any]) -> CurveConfig:
     """Return the options of a fit; others are refused, those of growth with what to use."""
-    own = [entry.name for entry in fields(CurveConfig)]
+    hint = "options of growth belong to creases.tables.grow_table or creases grow"
+    check_options(CurveConfig, options, "a fit", hint)
+    return CurveConfig(**options)
+
+
+def check_options(config: type[Any], options: Mapping[str, Any], what: str, hint: str) -> None:
+    """Refuse options that a configuration, a dataclass, does not have: those ``what`` has are listed."""
+    own = [entry.name for entry in fields(config)]
     for name in options:
         if name not in own:
-            hint = "options of growth belong to creases.tables.grow_table or creases grow"
-            raise InputError(name, f"be an option of a fit: {', '.join(own)}", hint=hint)
-    return CurveConfig(**options)
+            raise InputError(name, f"be an option of {what}: {', '.join(own)}", hint=hint)
 
 
 def fit_problem(problem: Problem, config: CurveConfig) -> TableModel:

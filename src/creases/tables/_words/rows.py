@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +17,8 @@ from creases.tables._model.schema import RowFunction
 from creases.tables._reading.times import CYCLES, FEW_DAYS, date_numbers
 from creases.tables._split.split import TableSplit
 from creases.tables._words.terms import ColumnTerm, Terms, days_input
+
+Rows = TypeVar("Rows")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,26 +76,25 @@ def table_rows(model: RowFunction) -> Floats | None:
 
     if (data := model.data) is not None:
         return np.asarray(data.rows.X)
-    folder = model._facts.get("folder")
-    if folder is None or not (folder / RunFile.SETTINGS).exists():
-        return None
-    try:
-        return np.asarray(FitSettings.load(folder).load_problem().X)
-    except (CreasesError, OSError):
-        return None  # the table has gone
+    return _read_again(model, lambda folder: np.asarray(FitSettings.load(folder).load_problem().X))
 
 
 def _run_rows(model: RowFunction) -> TableSplit | None:
     """Return the rows of a grown network; one loaded from the folder of a run reads them again, if they are there."""
     from creases.tables._folder.settings import RunSettings
 
+    return model.data or _read_again(model, lambda folder: RunSettings.load(folder).load_split())
+
+
+def _read_again(model: RowFunction, read: Callable[[Path], Rows]) -> Rows | None:
+    """Return what is read of the table of a loaded model; None if it has no folder, or the table has gone."""
     folder = model._facts.get("folder")
-    if model.data is not None or folder is None or not (folder / RunFile.SETTINGS).exists():
-        return model.data
+    if folder is None or not (folder / RunFile.SETTINGS).exists():
+        return None
     try:
-        return RunSettings.load(folder).load_split()
+        return read(folder)
     except (CreasesError, OSError):
-        return None  # the table has gone
+        return None
 
 
 # What the inputs of a model are in the rows it was trained on: ranges, spreads, whole numbers, days.
