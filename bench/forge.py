@@ -48,6 +48,7 @@ from creases.certify.proofs._format import (
     RangeEntry,
     RangeStatement,
     Split,
+    UnitsStatement,
     VerifyStatement,
 )
 from creases.errors import InputError
@@ -364,6 +365,18 @@ def lie_vacuous(case: Case) -> Iterator[Lie]:
     yield "vacuous", RangeStatement("outputs", Domain(case.box), ()), {}
 
 
+def lie_units(case: Case) -> Iterator[Lie]:
+    """A unit is said to be on one side all over the box, but the input is on the other one."""
+    first = 0
+    for k in range(len(case.layers) - 1):
+        entering = evaluate(case.layers[: k + 1], case.leak, case.x)
+        for unit, value in enumerate(entering, first):
+            if value:
+                sides = {"off" if value > 0 else "on": (unit,)}
+                yield "numbers", UnitsStatement(case.box, **sides), {(*sides, unit): 1}  # type: ignore[arg-type]
+        first += len(entering)
+
+
 KINDS: dict[str, Callable[[Case], Iterator[Lie]]] = {
     "verify": lie_verify,
     "holds": lie_holds,
@@ -374,6 +387,7 @@ KINDS: dict[str, Callable[[Case], Iterator[Lie]]] = {
     "nearest": lie_nearest,
     "two networks": lie_two,
     "nothing allowed": lie_vacuous,
+    "units": lie_units,
 }
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import creases
-from creases.certify import holds, monotone, nearest, output_range
+from creases.certify import decide_sides, holds, monotone, nearest, output_range
 from creases.certify.differences import compare_decisions, largest_difference
 from creases.certify.proofs import check_proof
 
@@ -104,6 +104,8 @@ def ask(seed: int, budget: float = 2.0) -> Iterator[Answer]:
     for norm in ("l1", "l2", "linf"):
         change = nearest(net, x, norm=norm, box=box if rng.integers(2) else None, budget=budget)  # type: ignore[arg-type]
         yield Answer(f"nearest {norm}", seed, True, change.proof, change.proof_note, (net,))
+    sides = decide_sides(net, box, rng.uniform(box[:, 0], box[:, 1], (50, len(box))))
+    yield Answer("sides of units", seed, bool(sides.off or sides.on), sides.proof, "", (net,))
     with torch.no_grad():
         for weight in model.parameters():
             weight.mul_(1 + 1e-3 * torch.randn_like(weight))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from itertools import pairwise
 
@@ -21,6 +22,7 @@ from creases.certify._exact import exact_outputs
 from creases.certify.differences import compare_decisions, difference_bounds, largest_difference, subtract_networks
 from creases.certify.differences._bounds import DifferenceBounds, has_same_architecture
 from creases.certify.proofs import check_proof
+from creases.certify.propagation._linear import LinearBounds
 from creases.errors import InputError
 from strategies import Case, cases
 
@@ -110,7 +112,7 @@ def test_a_copy_in_float16_is_proved_close(iris) -> None:
     assert (found.upper <= 8 * found.lower).all()
     apart = np.abs(output_bounds(subtract_networks(a, b), box)).max(axis=0)
     assert (apart > 200 * found.upper).all()
-    tighter = largest_difference(a, b, box, budget=0.5)
+    tighter = largest_difference(a, b, box, budget=3.0)
     assert (tighter.upper <= found.upper * (1 + 1e-9)).all()
     assert (tighter.lower >= found.lower * (1 - 1e-9)).all()
     assert (tighter.lower <= tighter.upper).all()
@@ -119,9 +121,9 @@ def test_a_copy_in_float16_is_proved_close(iris) -> None:
 def test_bounds_of_many_boxes_are_those_of_each() -> None:
     a, b = network([3, 6, 6, 2], 0), network([3, 6, 6, 2], 0, 0.05)
     boxes = torch.tensor([[[-1.0, 1.0]] * 3, [[0.0, 0.5]] * 3, [[0.2, 0.9]] * 3], dtype=torch.float64)
-    together = DifferenceBounds(a, b, boxes).output
+    together = DifferenceBounds(LinearBounds(a, boxes), LinearBounds(b, boxes)).output
     for i in range(3):
-        alone = DifferenceBounds(a, b, boxes[i : i + 1]).output
+        alone = DifferenceBounds(LinearBounds(a, boxes[i : i + 1]), LinearBounds(b, boxes[i : i + 1])).output
         torch.testing.assert_close(together.low[i], alone.low[0])
         torch.testing.assert_close(together.high[i], alone.high[0])
 
@@ -178,6 +180,14 @@ def test_no_sample_differs_by_more_than_what_the_search_reaches(seed: int) -> No
     for j, where in enumerate(found.where):
         values = [exact_outputs(net, where) for net in (a, b)]
         assert abs(values[0][j] - values[1][j]) >= found.lower[j]  # type: ignore[index]
+
+
+@pytest.mark.slow
+def test_a_budget_ends_the_search_of_large_networks() -> None:
+    a, b = network([100, 256, 256, 10], 0), network([100, 256, 256, 10], 1)
+    began = time.process_time()
+    largest_difference(a, b, (-1, 1), budget=1.0)
+    assert time.process_time() - began < 2.2
 
 
 def test_points_to_start_from_are_used_and_checked() -> None:

@@ -15,11 +15,10 @@ from torch import nn
 import creases
 from creases.certify import nearest
 from creases.certify._exact import exact_outputs
+from creases.certify._form import read_layers
 from creases.certify._nearest.best import distance_above, exact_margin
-from creases.certify._nearest.layers import read_layers
 from creases.certify._nearest.projection import bound_distance, project
 from creases.certify._nearest.rounding import Rounding
-from creases.certify._nearest.solvers import EMPTY, SOLVED, least_distance
 from nearest_cases import NORMS
 
 
@@ -89,11 +88,9 @@ def test_outputs_are_exact_for_convolutions_clamps_and_maxima() -> None:
     ]
 
 
-def test_an_exact_evaluation_of_too_many_products_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("creases.certify._exact.MAX_PRODUCTS", 5)
-    ones = np.ones((3, 1))
-    assert exact_outputs(creases.read([(ones[:2], [0.0, 0.0]), (ones.T[:, :2], [0.0])]), np.ones(1)) == [2]
-    assert exact_outputs(creases.read([(ones, np.zeros(3)), (ones.T, [0.0])]), np.ones(1)) is None
+def test_an_exact_evaluation_of_too_many_products_is_refused() -> None:
+    net = creases.read([(np.ones((3, 1)), np.zeros(3)), (np.ones((1, 3)), [0.0])])
+    assert [exact_outputs(net, np.ones(1), most) for most in (5, 6)] == [None, [3]]
 
 
 def test_products_that_are_rounded_carry_their_error() -> None:
@@ -143,7 +140,9 @@ def test_multipliers_bound_the_distance_exactly(seed: int, norm: str) -> None:
         assert bound > 1e6
 
 
-def test_an_empty_polytope_is_noticed() -> None:
+@pytest.mark.parametrize("norm", NORMS)
+def test_an_empty_polytope_is_noticed(norm: str) -> None:
     N, free = np.array([[1.0, 0.0], [-1.0, 0.0]]), np.full(2, np.inf)
-    assert least_distance(N, np.array([-1.0, -1.0]), -free, free)[0] == EMPTY
-    assert least_distance(N, np.array([1.0, -1.0]), -free, free)[0] == SOLVED
+    found = project(N, np.array([-1.0, -1.0]), -free, free, norm)
+    assert bound_distance(found.y, found.limits, (N, np.array([-1.0, -1.0]), -free, free), norm).bound > 1e6
+    assert project(N, np.array([1.0, -1.0]), -free, free, norm).u == pytest.approx([1.0, 0.0])

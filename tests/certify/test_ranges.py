@@ -135,6 +135,16 @@ def test_a_search_that_is_cut_short_says_so() -> None:
     assert calls[-1] == ("bounding outputs", 1, 1)
 
 
+def test_what_there_is_no_time_to_search_for_is_bounded(net) -> None:
+    found = output_range(net, (-1, 1), quantity="coefficients", budget=1e-9)
+    points = np.random.default_rng(0).uniform(-1, 1, (100, net.n_in))
+    pieces = np.stack([np.asarray(net.piece(x).J) for x in points])
+    assert (found.low <= pieces + 1e-12).all()
+    assert (pieces <= found.high + 1e-12).all()
+    assert found.proof is None
+    assert "no time to search" in found.proof_note
+
+
 def test_networks_without_bends_and_with_dead_units_are_ordinary() -> None:
     linear = output_range(creases.read([([[1.0, -2.0]], [0.5])]), (0, 1))
     assert (linear.minimum.tolist(), linear.maximum.tolist()) == ([-1.5], [1.5])

@@ -107,3 +107,12 @@ def test_numbers_too_large_are_refused_in_one_line(assertion: str, message: str,
     answer = CliRunner().invoke(app, ["verify", str(model), str(file)])
     assert answer.exit_code == 2
     assert "Traceback" not in answer.output
+
+
+def test_statements_may_be_nested_to_any_depth() -> None:
+    limits = "(<= X_0 " + "(+ 0 " * 2000 + "1" + ")" * 2000 + ")"
+    text = "(declare-const X_0 Real) (declare-const Y_0 Real) (assert (>= X_0 0))"
+    deep = "(and " * 3000 + limits + ")" * 3000
+    assert parse_vnnlib(f"{text} (assert {deep}) (assert (or (or (>= Y_0 1))))").cases[0].box.tolist() == [[0.0, 1.0]]
+    with pytest.raises(FileError, match="is not a statement"):
+        parse_vnnlib(text + " (assert " + "(and " * 3000 + "()" + ")" * 3001)

@@ -10,9 +10,15 @@ from torch import Tensor
 
 from creases._typing import Floats
 from creases._validation import check_box, check_choice
+from creases.certify._maximize.dense import dense_form
+from creases.certify._maximize.domain import Domain, outward
+from creases.certify._maximize.linear_program import Solver
+from creases.certify._maximize.multipliers import bound_sum, shift_rows
+from creases.certify._maximize.nodes import FREE, Nodes
+from creases.certify._maximize.triangle import Triangle
 from creases.certify.propagation import Interval, value_bounds
 from creases.certify.propagation._linear import linear_value_bounds
-from creases.certify.propagation._tight import exact_value_bounds, has_relaxation, lp_value_bounds
+from creases.certify.propagation._regions import exact_value_bounds
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
 
@@ -33,14 +39,14 @@ def output_bounds(
     method
         From quick to tight: ``"interval"`` arithmetic; ``"linear"`` bounds carried backwards (CROWN [1]_), exact where
         no unit changes side in the box; ``"lp"``, linear programs over the convex relaxation of each bend [2]_, for
-        networks of linear layers and ReLUs; ``"exact"``, from the regions of the box, for few inputs.
+        networks without choices; ``"exact"``, from the regions of the box, for few inputs.
     max_regions
         The most regions that ``"exact"`` may list.
 
     Returns
     -------
     low, high : ndarray (n_out,)
-        No output is outside: with the first two methods in real arithmetic, with the others up to rounding.
+        No output is outside: in real arithmetic; of ``"exact"`` up to rounding.
 
     References
     ----------
@@ -96,16 +102,35 @@ def _bounds(
     return work, _exact(work, ends, max_regions) if method == "exact" else _relaxed(work, ends)
 
 
-def _relaxed(net: Network, box: Tensor) -> list[Interval]:
-    if not has_relaxation(net):
-        raise InputError(
-            "net",
-            "consist of linear layers and ReLUs, one after another, for method='lp'",
-            repr(net),
-            "use {0}",
-            [("method", "linear")],
-        )
-    return lp_value_bounds(net, box, outputs=True)
+def _relaxed(net: Network, box: Tensor) -> dict[int, Interval]:
+    """Bound what enters bends, and the output, by the convex relaxation of all units before it."""
+    domain, solver = Domain(box.numpy(), np.zeros((0, len(box))), np.zeros(0)), Solver()
+    bounds = linear_value_bounds(net, box)
+    for number in [number for number in bounds if number]:
+        form = dense_form(Network(net.steps[:number], net.input_shape))
+        if form is None:
+            raise InputError(
+                "net",
+                "consist of linear layers and ReLUs, without choices and not too large, for method='lp'",
+                repr(net),
+                "use {0}",
+                [("method", "linear")],
+            )
+        dense = form.around(domain.middle)
+        low, high = (end[None] for end in outward(domain.box, domain.middle))
+        nodes = Nodes(dense, low, high, np.full((1, dense.n_units), FREE, np.int8))
+        rows = shift_rows(domain.A, domain.b, domain.middle)
+        triangle, offset = Triangle(nodes, 0, rows), np.zeros(1)
+        ends = []
+        for sign in (-1.0, 1.0):
+            upper = np.full(len(dense.output.c), np.inf)
+            for unit, row in enumerate(sign * np.eye(len(upper))[:, None]):
+                relaxed = triangle.maximize(solver, row, offset)
+                if relaxed is not None:
+                    upper[unit] = bound_sum(nodes, 0, row, offset, rows, relaxed.weights)[0]
+            ends.append(torch.from_numpy(sign * upper).reshape(bounds[number].low.shape))
+        bounds[number] = bounds[number].intersect(Interval(ends[0], ends[1]))
+    return bounds
 
 
 def _exact(net: Network, box: Tensor, max_regions: int) -> list[Interval]:

@@ -16,6 +16,7 @@ from creases.certify._nearest.best import Best
 from creases.certify._nearest.question import Goal, Question
 from creases.certify.proofs._format import Leaf, Tree
 from creases.certify.proofs._record import TreeRecord
+from creases.certify.proofs._rounding import TINY
 from creases.certify.propagation._linear import LinearBounds
 
 #: The most columns that may change, the most boxes of a goal, and how many are bounded at a time.
@@ -26,9 +27,6 @@ MAX_VALUES = 2**12
 
 #: A row is below 0 if it is so by this share of its terms: far beyond rounding, so that other bounds show it too.
 ROOM = 1e-11
-
-#: More than products lose by underflow.
-TINY = 1e-290
 
 
 def has_few_columns(question: Question) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, Literal
 
 import numpy as np
@@ -14,11 +14,13 @@ import torch
 from creases._typing import Bools, Floats, Progress
 from creases._validation import check_choice, check_number
 from creases.certify._maximize.domain import Domain, check_domain, maximize_in
-from creases.certify._maximize.objectives import Coefficient, LeastRow, Objective
+from creases.certify._maximize.objectives import Objective, pose
 from creases.certify._maximize.search import Extreme, Limits, maximize_objective, sample_points
 from creases.certify.proofs import Proof
+from creases.certify.proofs._checker.statements import Subject, derive_claims
 from creases.certify.proofs._digest import make_proof
 from creases.certify.proofs._format import ClaimProof, RangeEntry, RangeStatement
+from creases.certify.propagation._linear import LinearBounds, gradient_bounds
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
 from creases.regions import SpacePartition
@@ -60,6 +62,8 @@ class OutputRange:
             return "the regions are taken as they are given: a proof is for a box"
         if not (np.isfinite(self.low).all() and np.isfinite(self.high).all()):
             return "a bound is infinite: there was no time to find a finite one"
+        if np.isinf(self.minimum).any():
+            return "there was no time to search for every quantity, and bounds of all at once record no tree"
         return "the network has choices (max-pooling, say), and no tree of boxes is recorded within rows A x <= b"
 
     @property
@@ -251,17 +255,15 @@ def _shape(quantity: str, m: int, n: int) -> tuple[int, ...]:
     return {"outputs": (m,), "differences": (m, m), "coefficients": (m, n)}[quantity]
 
 
-def _objectives(net: Network, quantity: str) -> dict[tuple[int, ...], tuple[Objective, Objective]]:
-    """Return for each quantity what to maximize for its minimum, negated, and for its maximum."""
-    eye = np.eye(net.n_out)
-    if quantity == "coefficients":
-        entries = np.ndindex(net.n_out, net.n_in)
-        return {(i, j): (Coefficient(net, -eye[i], j), Coefficient(net, eye[i], j)) for i, j in entries}
-    rows: dict[tuple[int, ...], Floats] = {(i,): eye[i] for i in range(net.n_out)}
-    if quantity == "differences":
-        rows = {(i, j): eye[i] - eye[j] for i, j in combinations(range(net.n_out), 2)}
-    zero = np.zeros(1)
-    return {index: (LeastRow(net, -row[None], zero), LeastRow(net, row[None], zero)) for index, row in rows.items()}
+def _state(net: Network, domain: Domain, quantity: Any, entries: Iterable[RangeEntry] | None = None) -> RangeStatement:
+    """Return the statement of a range; without entries, with those that are asked for."""
+    if entries is None:
+        m = net.n_out
+        pairs = combinations(range(m), 2) if quantity == "differences" else product(range(m), range(net.n_in))
+        asked = [(i,) for i in range(m)] if quantity == "outputs" else list(pairs)
+        entries = (RangeEntry(index, low=0.0, high=0.0) for index in asked)
+    inner = None if domain.is_box or quantity != "coefficients" else domain.inner_point()
+    return RangeStatement(quantity, domain.stated(), tuple(entries), None if inner is None else tuple(inner.tolist()))
 
 
 def _of_search(
@@ -269,20 +271,26 @@ def _of_search(
 ) -> tuple[Parts, Proof | None]:
     shape = _shape(quantity, net.n_out, net.n_in)
     low, minimum, maximum, high = (np.zeros(shape) for _ in range(4))
-    start, objectives = sample_points(domain), _objectives(net, quantity)
+    start, objectives = sample_points(domain), dict[tuple[int, ...], list[Objective]]()
+    for (_, *place), claim in derive_claims(Subject(None, net.n_in, net.n_out), _state(net, domain, quantity)).items():
+        objectives.setdefault(tuple(map(int, place)), []).append(pose(net, claim))  # for the minimum, negated; maximum
     somewhere = start[0] if len(start) else domain.middle
     argmin, argmax = (np.broadcast_to(somewhere, (*shape, net.n_in)).copy() for _ in range(2))
     left = 2 * len(objectives)
     found: dict[tuple[int, ...], tuple[Extreme, Extreme]] = {}
     for done, (index, pair) in enumerate(objectives.items()):
         report("bounding outputs", done, len(objectives))
+        if done and time.monotonic() >= deadline:
+            found |= _bound_at_once(net, domain, quantity, list(objectives)[done:], somewhere)
+            break
         extremes = []
         for objective in pair:
             now = time.monotonic()
             until = now + max(deadline - now, 0.0) / left  # every quantity gets the same share of what is left
             extremes.append(maximize_objective(objective, domain, Limits(until, tolerance), start=start))
             left -= 1
-        least, most = found[index] = extremes[0], extremes[1]
+        found[index] = extremes[0], extremes[1]
+    for index, (least, most) in found.items():
         low[index], minimum[index], argmin[index] = -least.upper, -least.lower, least.where
         high[index], maximum[index], argmax[index] = most.upper, most.lower, most.where
         if quantity == "differences":
@@ -291,6 +299,23 @@ def _of_search(
             high[back], maximum[back], argmax[back] = least.upper, least.lower, least.where
     report("bounding outputs", len(objectives), len(objectives))
     return (low, minimum, argmin, maximum, argmax, high), _range_proof(net, domain, quantity, found)
+
+
+def _bound_at_once(
+    net: Network, domain: Domain, quantity: str, left: list[tuple[int, ...]], somewhere: Floats
+) -> dict[tuple[int, ...], tuple[Extreme, Extreme]]:
+    """Bound quantities that there was no time to search for, by one pass backwards and without trees."""
+    bounds = LinearBounds(net, torch.from_numpy(domain.box)[None])
+    eye = torch.eye(net.n_out, dtype=torch.float64)
+    if quantity == "coefficients":
+        low, high = (end[0].flatten(1).numpy() for end in gradient_bounds(bounds, eye)[0])
+        ends = {index: (low[index], high[index]) for index in left}
+    else:
+        rows = torch.stack([eye[i] - (eye[j[0]] if j else 0) for i, *j in left])
+        upper = bounds.worst(*bounds.linear_upper(torch.cat([-rows, rows])))[0].numpy()
+        ends = {index: (-upper[k], upper[len(left) + k]) for k, index in enumerate(left)}
+    none = -np.inf
+    return {k: (Extreme(none, somewhere, -float(a)), Extreme(none, somewhere, float(b))) for k, (a, b) in ends.items()}
 
 
 def _range_proof(
@@ -305,8 +330,4 @@ def _range_proof(
         points = (tuple(least.where.tolist()), tuple(most.where.tolist())) if is_reached else (None, None)
         entries.append(RangeEntry(index, -least.upper, most.upper, *reached, *points))
         proofs += [ClaimProof(("low", *index), least.tree), ClaimProof(("high", *index), most.tree)]
-    inner = None if domain.is_box or quantity != "coefficients" else domain.inner_point()
-    statement = RangeStatement(
-        quantity, domain.stated(), tuple(entries), None if inner is None else tuple(inner.tolist())
-    )
-    return make_proof(statement, tuple(proofs), net=net)
+    return make_proof(_state(net, domain, quantity, entries), tuple(proofs), net=net)

@@ -18,7 +18,6 @@ from creases._validation import check_index
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.search import Extreme, Limits, maximize_objective, sample_points
-from creases.certify._maximize.values import least_value
 from creases.certify.proofs._format import Leaf, Multipliers
 from creases.certify.proofs._record import TreeRecord
 from creases.errors import InputError
@@ -196,12 +195,7 @@ class _ColumnSearch:
         values = self.objective.values(X)
         x = X[values.argmax()]
         if values.max() > self.best:
-            form = self.objective.form
-            value = (
-                self.objective.reached(self.allowed, x)
-                if form is None
-                else least_value(self.objective.net, form, self.objective.rows, self.objective.offsets, x)
-            )
+            value = self.objective.reached(self.allowed, x, np.inf if self.has_rows else None)
             if value > self.best:
                 self.best, self.where = value, x
 

@@ -10,10 +10,12 @@ import torch
 from torch import nn
 
 import creases
-from creases.certify._exact import Dyadic, exact_outputs
+from creases.certify._exact import exact_outputs
+from creases.certify._form import exact_functions
 from creases.certify._maximize.dense import dense_form
-from creases.certify._maximize.exact_form import exact_functions
-from creases.certify._maximize.values import coefficient_above, exact_coefficient, least_value
+from creases.certify._maximize.domain import check_domain
+from creases.certify._maximize.objectives import LeastRow
+from creases.certify._maximize.values import coefficient_above, exact_coefficient
 
 
 def read(*layers: nn.Module, n: int = 3) -> creases.Network:
@@ -28,13 +30,12 @@ def chain() -> creases.Network:
 
 def evaluate(net: creases.Network, x: np.ndarray) -> list[Fraction]:
     """Return the outputs by the exact functions of a network."""
-    functions = exact_functions(net)
     form = dense_form(net)
-    assert functions is not None
     assert form is not None
+    assert form.exact_functions is not None
     sources = [[Fraction(value) for value in x.tolist()]]
-    for function, leak in zip(functions, (*form.leaks, None), strict=True):
-        c, *matrices = ([*part.fractions()] for part in function)
+    for function, leak in zip(form.exact_functions, (*form.leaks, None), strict=True):
+        c, *matrices = ([*part.fractions().flat] for part in function)
         z = list(c)
         for W, h in zip(matrices, sources, strict=True):
             z = [a + sum(w * v for w, v in zip(W[k * len(h) :], h, strict=False)) for k, a in enumerate(z)]
@@ -55,7 +56,7 @@ def test_matrices_are_the_nearest_floats_with_their_errors(chain: creases.Networ
     assert form.is_known
     for i, function in enumerate(form.functions):
         for k, (floats, error) in enumerate(zip(function[::2], function[1::2], strict=True)):
-            exact = form.exact(i, k).fractions()
+            exact = form.exact(i, k).fractions().flat
             away = [abs(Fraction(a) - b) for a, b in zip(floats.ravel().tolist(), exact, strict=True)]
             assert all(a <= Fraction(e) for a, e in zip(away, error.ravel().tolist(), strict=True))
 
@@ -68,11 +69,10 @@ def test_the_constants_around_a_point_far_away_are_exact_to_the_last_bit(chain: 
 
 
 def test_a_value_that_is_reached_is_rounded_down_once(chain: creases.Network) -> None:
-    form, x = dense_form(chain), np.array([0.3, -1.2, 2.5])
+    x = np.array([0.3, -1.2, 2.5])
     outputs = exact_outputs(chain, x)
-    assert form is not None
     assert outputs is not None
-    value = least_value(chain, form, np.eye(2)[:1], np.zeros(1), x)
+    value = LeastRow(chain, np.eye(2)[:1], np.zeros(1)).reached(check_domain((-3, 3), None, None, 3), x, np.inf)
     assert Fraction(value) <= outputs[0] < Fraction(float(np.nextafter(value, np.inf)))
 
 
@@ -90,15 +90,20 @@ def test_a_coefficient_through_a_saturated_clamp_is_exactly_zero() -> None:
     net = read(nn.Linear(2, 3), nn.Hardtanh(0.0, 1.0), nn.Linear(3, 1), n=2)
     form = dense_form(net)
     assert form is not None
-    assert coefficient_above(form, np.ones(1), 0, np.ones(6)) == 0.0
+    assert coefficient_above(form, np.ones(1), 0, [np.ones(3)] * 2) == 0.0
+
+
+def test_a_coefficient_of_a_wide_network_takes_one_pass_each_way() -> None:
+    torch.manual_seed(0)
+    net, x = (
+        read(nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 1), n=20),
+        np.linspace(-1, 1, 20),
+    )
+    value, form = net.piece(x).J[0, 3], dense_form(net)
+    assert form is not None
+    assert exact_coefficient(form, np.ones(1), 3, x) == pytest.approx(value, rel=1e-12)
 
 
 def test_a_network_that_is_too_large_has_no_exact_functions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("creases.certify._maximize.exact_form.MULTIPLICATIONS", 10)
+    monkeypatch.setattr("creases.certify.proofs._checker.runs.MULTIPLICATIONS", 10)
     assert exact_functions(read(nn.Linear(3, 4), nn.Linear(4, 1))) is None
-
-
-def test_floats_near_a_dyadic_number_have_a_bound_of_their_distance() -> None:
-    product = Dyadic.of([[0.1]]).times(Dyadic.of([[0.3]]))
-    floats, errors = product.rounded()
-    assert 0 < abs(Fraction(float(floats[0, 0])) - product.fractions()[0]) <= Fraction(float(errors[0, 0]))

@@ -35,19 +35,19 @@ def test_nearest_changes_keep_their_proofs(seed: int, norm: Any) -> None:
 
 
 def test_a_nearest_change_without_a_proof_says_why() -> None:
-    model = Maxima(0).double()
-    change = nearest(creases.read(model, input_shape=(2,)), (0.3, 0.2), budget=1)
-    assert change.proof is None
+    model = Maxima(0, inputs=5).double()
+    change = nearest(creases.read(model, input_shape=(5,)), np.linspace(-1, 1, 5), budget=10)
+    assert change.proof is None  # with two inputs a tree of boxes shows it, in the time that there is
     assert "choices" in change.proof_note
 
 
 class Maxima(torch.nn.Module):
     """Linear, the largest of three, linear."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, inputs: int = 2) -> None:
         super().__init__()
         torch.manual_seed(seed)
-        self.first, self.last = torch.nn.Linear(2, 9), torch.nn.Linear(3, 2)
+        self.first, self.last = torch.nn.Linear(inputs, 9), torch.nn.Linear(3, 2)
 
     def forward(self, x: Any) -> Any:
         return self.last(self.first(x).reshape(-1, 3, 3).amax(-1))

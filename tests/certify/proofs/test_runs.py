@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -67,24 +68,26 @@ def test_a_run_that_is_the_identity_is_bounded_as_the_identity() -> None:
 def test_sums_and_products_of_dyadic_numbers_are_exact() -> None:
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=(2, 3)) * 1e-9, rng.normal(size=(3, 2)) * 1e9
-    product = (Dyadic.of(A) @ Dyadic.of(B) + Dyadic.of(np.ones((2, 2)))).fractions()
+    total = (Dyadic.of(A) @ Dyadic.of(B) + Dyadic.of(np.ones((2, 2)))).fractions()
     for i in range(2):
         for j in range(2):
             terms = [Fraction(float(a)) * Fraction(float(b)) for a, b in zip(A[i], B[:, j], strict=True)]
-            assert product[i, j] == 1 + sum(terms)
+            assert total[i, j] == 1 + sum(terms)
 
 
 def test_the_nearest_floats_are_within_their_bounds() -> None:
-    third = Dyadic.of(np.array([0.1, 1.0])) * Dyadic.of(np.array([0.3, 3.0]))
-    floats, errors = third.nearest()
-    assert floats.tolist() == [0.1 * 0.3, 3.0]
-    assert errors[1] == 0 < errors[0]
-    assert abs(Fraction(floats[0]) - third.fractions()[0]) <= Fraction(errors[0])
+    for bits, power in product((1, 53, 54, 120, 899, 901), (-1200, -950, -600, -53, 0, 60)):
+        whole = random.Random(bits - power).getrandbits(bits) | 1 << bits - 1
+        number = Dyadic(np.array([whole, -whole, 0], dtype=object), power)
+        floats, errors = number.nearest()
+        away = [abs(Fraction(f) - value) for f, value in zip(floats.tolist(), number.fractions(), strict=True)]
+        assert all(gap <= Fraction(error) for gap, error in zip(away, errors.tolist(), strict=True))
+        assert abs(bits + power) > 900 or floats[0] == float(number.fractions()[0])
 
 
 def test_products_beyond_the_range_of_floats_are_not_joined() -> None:
     with pytest.raises(OverflowError):
-        (Dyadic.of(np.array([1e-200])) * Dyadic.of(np.array([1e-200]))).nearest()
+        (Dyadic.of(np.array([1e-200])) * Dyadic.of(np.array([1e-200]))).in_range()
 
 
 def _copies(seed: int, bend: nn.Module) -> tuple[nn.Module, nn.Module]:

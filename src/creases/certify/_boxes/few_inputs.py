@@ -23,7 +23,8 @@ from creases._typing import Bools, Floats, Ints
 from creases.certify._boxes.chain import Stage
 from creases.certify._boxes.search import Answer, TreeLog, exact_outputs
 from creases.certify._case import Case
-from creases.certify.propagation._intervals import UNDERFLOW, UNIT, gamma
+from creases.certify.proofs._rounding import TINY, UNIT, gamma
+from creases.certify.proofs._spec import relu_lines
 
 #: Numbers of a batch of boxes, and its most boxes.
 BATCH_SIZE, MAX_BATCH = 2**21, 256
@@ -71,7 +72,7 @@ class _Part(NamedTuple):
         below = (self.up @ low + self.down @ high).reshape(shape)
         size = np.maximum(np.abs(x.below).sum(axis=2), np.abs(x.above).sum(axis=2))  # (values, boxes)
         total = self.up @ size - self.down @ size + np.abs(constant)[:, None]
-        error = gamma(self.terms + shape[2] + 2) * total + UNDERFLOW
+        error = gamma(self.terms + shape[2] + 2) * total + TINY
         above[:, :, -1] += constant[:, None] + error
         below[:, :, -1] += constant[:, None] - error
         return _Affine(below, above)
@@ -196,7 +197,7 @@ class _Search:
         rows, shift = self.rows.apply(x, self.e), self.of_inputs.apply(inputs, np.zeros(len(self.e)))
         above, below = rows.above + shift.above, rows.below + shift.below  # (rows, p, n + 1)
         error = gamma(above.shape[2] + 4) * (np.abs(rows.above) + np.abs(shift.above)).sum(axis=2)
-        upper = above[:, :, -1] + np.abs(above[:, :, :-1]).sum(axis=2) + error + UNDERFLOW
+        upper = above[:, :, -1] + np.abs(above[:, :, :-1]).sum(axis=2) + error + TINY
         middle = above[:, :, -1] + below[:, :, -1]
         still, by = is_open.copy(), np.zeros(len(boxes), np.int64)
         for case, (start, end) in enumerate(zip(self.starts[:-1], self.starts[1:], strict=True)):
@@ -317,13 +318,8 @@ def _lines(z: _Affine, leak: Floats) -> _Lines:
     low = z.below[:, :, -1] - np.abs(z.below[:, :, :-1]).sum(axis=2) - slack * np.abs(z.below).sum(axis=2)
     a = leak[:, None]
     is_on = (low >= 0) | (a == 1)
-    is_open = ~is_on & (high > 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        chord = np.where(is_open, (high - a * low) / (high - low), np.where(is_on, 1.0, a))
-    over = np.where(is_open, np.maximum((a - chord) * low, (1.0 - chord) * high), 0.0)
-    over = np.where(is_open, over * (1 + 16 * UNIT) + UNDERFLOW, 0.0)
-    tangent = np.where(is_open, np.where(101.0 * high >= -100.0 * low, 1.0, a), chord)
-    return _Lines(tangent, chord, over, is_on)
+    lines = relu_lines(low, high, a, is_on, ~is_on & (high <= 0))
+    return _Lines(lines.below, lines.above, lines.above_at, is_on)
 
 
 def _bend(z: _Affine, leak: Floats) -> _Affine:
@@ -332,8 +328,8 @@ def _bend(z: _Affine, leak: Floats) -> _Affine:
     lines = _lines(z, leak)
     above, below = z.above * lines.above[:, :, None], z.below * lines.below[:, :, None]
     rounds = ~lines.is_on & (lines.above != 0.0)  # else products are exact
-    above[:, :, -1] += lines.over + rounds * (4 * UNIT * (size[0] + lines.over) + UNDERFLOW)
-    below[:, :, -1] -= rounds * (4 * UNIT * size[1] + UNDERFLOW)
+    above[:, :, -1] += lines.over + rounds * (4 * UNIT * (size[0] + lines.over) + TINY)
+    below[:, :, -1] -= rounds * (4 * UNIT * size[1] + TINY)
     return _Affine(below, above)
 
 
@@ -379,7 +375,7 @@ class _Fold:
         over = lines.above * b + lines.over
         largest = self.plus @ (np.abs(b) + lines.over) - self.minus @ (np.abs(b) + lines.over)
         total = self.sums @ (self.sizes[:, None] * size[self.columns]) + largest + np.abs(self.c)[:, None]
-        error = gamma(self.terms + x.above.shape[2] + 8) * total + UNDERFLOW
+        error = gamma(self.terms + x.above.shape[2] + 8) * total + TINY
         ends = []
         for up, down, sign in ((lines.above, lines.below, 1.0), (lines.below, lines.above, -1.0)):
             G = (self.up @ up + self.down @ down)[:, :, None]

@@ -34,6 +34,7 @@ class Stages(NamedTuple):
     leak: Floats  #: (stages, width)
     errors: Floats  #: (stages, width) what rounding may add for each unit of a coefficient
     reach: Floats  #: (n,) the largest magnitude of each input
+    lost: Floats  #: (stages,) what underflow of coefficients can matter before each stage
     rounding: float  #: relative error of a sum of constants
 
 
@@ -127,7 +128,8 @@ def _upper(net: Stages, work: Work, stage: int, constant: float, of_inputs: Floa
         g[j] = value
         total += max(value * work.box[j, 0], value * work.box[j, 1])
         size += 2.0 * abs(value) * net.reach[j]
-    return total + (error + net.rounding * size) * 1.000001 + TINY
+    upper = total + (error + net.rounding * size) * 1.000001 + net.lost[stage] + TINY
+    return upper if np.isfinite(upper) else np.inf  # nan and minus infinity are of overflow
 
 
 @jit_internal
@@ -179,8 +181,11 @@ def _intervals(net: Stages, work: Work, k: int) -> None:
             p, q = w * work.g[j], w * work.spare[j]
             least += min(p, q)
             most += max(p, q)
-        work.low[k, i] = max(work.low[k, i], least - net.errors[k, i] - TINY)
-        work.high[k, i] = min(work.high[k, i], most + net.errors[k, i] + TINY)
+        least, most = least - net.errors[k, i] - TINY, most + net.errors[k, i] + TINY
+        if np.isfinite(least) and least > work.low[k, i]:
+            work.low[k, i] = least
+        if np.isfinite(most) and most < work.high[k, i]:
+            work.high[k, i] = most
 
 
 @jit_internal

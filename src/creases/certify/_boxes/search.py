@@ -16,9 +16,10 @@ from creases._typing import Floats, Ints
 from creases.certify._boxes.attack import climb
 from creases.certify._boxes.chain import Chain, Stage, read_chain
 from creases.certify._case import Case
-from creases.certify._exact import Dyadic, bend_exactly, multiply_exactly
+from creases.certify._exact import bend_exactly, multiply_exactly
+from creases.certify.proofs._checker.parts import Dyadic
 from creases.certify.proofs._format import Leaf, Multipliers, Split
-from creases.certify.propagation._intervals import gamma
+from creases.certify.proofs._rounding import LEAST, gamma
 from creases.network import read
 
 if TYPE_CHECKING:
@@ -227,9 +228,10 @@ class _Search:
         return None
 
     def _is_violation(self, x: Floats, best: float) -> bool:
-        y = exact_outputs(self.chain.stages, x)
-        if any(case.contains(x, y) for case in self.cases):
-            return True
+        if np.isfinite(x).all():  # as it is unless the width of the box is beyond floats
+            y = exact_outputs(self.chain.stages, x)
+            if any(case.contains(x, y) for case in self.cases):
+                return True
         self.rows = self.rows._replace(near=-max(2 * best, 0.0) if best >= 0 else 0.0)  # a better one next time
         return False
 
@@ -239,13 +241,14 @@ def _stages(chain: Chain, box: Floats) -> Stages:
     from creases.certify._boxes.kernel import Stages
 
     errors, size = np.zeros_like(chain.b), np.abs(box).max(axis=1)
-    reach = size.copy()
+    reach, lost = size.copy(), np.zeros(len(chain.stages))
     for k, stage in enumerate(chain.stages):
         m, n = stage.W.shape
+        lost[k] = lost[k - 1] + LEAST * (8 + int(chain.widths.max())) * size.sum()
         terms = np.abs(stage.W) @ size + np.abs(stage.b)
         errors[k, :m] = 2 * gamma(max(m, n) + 8) * terms
         size = terms * np.maximum(1.0, np.abs(stage.leak)) * (1 + 1e-9)
-    return Stages(chain.widths, chain.W, chain.b, chain.leak, errors, reach, gamma(4 * int(chain.widths.sum())))
+    return Stages(chain.widths, chain.W, chain.b, chain.leak, errors, reach, lost, gamma(4 * int(chain.widths.sum())))
 
 
 def _rows(chain: Chain, cases: Sequence[Case], net: Stages, keep_tree: bool) -> Rows:
@@ -310,9 +313,9 @@ def exact_outputs(stages: Sequence[Stage], x: Floats) -> list[Fraction]:
     """Return the outputs (m,) at a point (n,) in real arithmetic."""
     h = Dyadic.of(x)
     for stage in stages:
-        z = multiply_exactly(stage.W, h).plus(Dyadic.of(stage.b))
+        z = multiply_exactly(stage.W, h) + Dyadic.of(stage.b)
         h = bend_exactly(z, stage.leak) if (stage.leak != 1).any() else z
-    return h.fractions()
+    return list(h.fractions())
 
 
 def case_trees(log: TreeLog, cases: Sequence[Case], is_open: Sequence[bool]) -> list[tuple[Split | Leaf, ...] | None]:

@@ -47,7 +47,7 @@ class CoefficientSearch(SideSearch):
         v = X - self.middle
         values = self._values(v)
         for i in np.argsort(-values, kind="stable")[:8]:
-            if not values[i] > self.lower:
+            if not values[i] > self.lower or time.monotonic() >= self.limits.deadline:
                 return False
             value = self._proved(X[i])
             if value is not None and value > self.lower:
@@ -89,12 +89,13 @@ class CoefficientSearch(SideSearch):
                 self.record.close(number, nodes.contradiction(i))
                 continue
             bound = float(upper[i])
-            if bound > self.enough and not influence[i].any():
-                bound = self._bound_exactly(nodes, i, bound)
+            if bound > self.enough and not influence[i].any():  # without the rounding of terms that cancel
+                exact = coefficient_above(self.form, self.row, self.column, [lines.below[i] for lines in nodes.lines])
+                bound = bound if exact is None else min(bound, exact)
             if bound <= self.enough:
                 self.close(number, bound, Leaf("gradient"))
                 continue
-            empty = self._empty(nodes, i) if time.monotonic() < self.limits.deadline else None
+            empty = None if self.is_late(nodes, i) else self._empty(nodes, i)
             if empty is not None:
                 self.record.close(number, empty)
                 continue
@@ -103,12 +104,6 @@ class CoefficientSearch(SideSearch):
                 continue
             unit = _unit_to_split(nodes, i, influence[i])
             self.queue_node(nodes, i, number, bound, unit, Leaf("gradient"))
-
-    def _bound_exactly(self, nodes: Nodes, i: int, bound: float) -> float:
-        """Return a bound without the rounding of terms that cancel, for a node whose open units do not matter."""
-        slopes = np.concatenate([*(lines.below[i] for lines in nodes.lines), np.zeros(0)])
-        exact = coefficient_above(self.form, self.row, self.column, slopes)
-        return bound if exact is None else min(bound, exact)
 
     def _empty(self, nodes: Nodes, i: int) -> Leaf | None:
         """Return a proof that the open node is empty, if its relaxation suggests so; else try a point of it."""

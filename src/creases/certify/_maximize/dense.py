@@ -13,32 +13,19 @@ from functools import cached_property, lru_cache
 from math import prod
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from creases._program import Step
 from creases._typing import Floats
-from creases.certify._exact import Dyadic
-from creases.certify._maximize.exact_form import exact_functions
+from creases.certify._exact import bend_exactly
+from creases.certify._form import PLAIN, exact_functions, read_layers
+from creases.certify.proofs._checker.parts import Dyadic
+from creases.certify.proofs._rounding import gamma
 from creases.network import Network
-
-#: Unit roundoff of float64.
-UNIT = 2.0**-53
 
 #: The most numbers in all matrices of a network.
 MAX_NUMBERS = 2**22
 
-#: The most numbers of a network for which values are computed in fractions.
-MAX_FRACTIONS = 2**17
-
-#: Operations whose weights are the numbers in the network; the others (pooling, interpolation) round weights of theirs.
-_PLAIN = ("linear", "conv", "conv_transpose", "scale", "add", "matmul", "sum")
-_MOVES = ("reshape", "permute", "gather", "concat", "stack", "pad")
-
-
-def gamma(n: int) -> float:
-    """Bound the relative error of a sum of n products, with ample room for the rounding of magnitudes around it."""
-    return 4.0 * (n + 16) * UNIT
+#: The most numbers of a network for which coefficients are computed without rounding.
+MAX_EXACT = 2**17
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +38,6 @@ class Affine:
     c_error: Floats
     B_error: Floats
     W_error: tuple[Floats, ...]
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether no matrix has an error."""
-        return not (self.B_error.any() or any(part.any() for part in self.W_error))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +60,6 @@ class Dense:
         return sum(map(len, self.leaks))
 
 
-_Value = dict[int, tuple[Tensor, Tensor]]  # source -> coefficients and errors, (1 + columns of the source, *shape)
-
-
 class DenseForm:
     """The matrices of a network, from which :meth:`around` makes a :class:`Dense` for every middle.
 
@@ -95,49 +74,83 @@ class DenseForm:
     """
 
     def __init__(
-        self, functions: list[tuple[Floats, ...]], leaks: tuple[Floats, ...], multiplied: list[list[Dyadic]] | None
+        self,
+        functions: list[tuple[Floats, ...]],
+        leaks: tuple[Floats, ...],
+        multiplied: list[list[Dyadic | Floats]] | None,
     ) -> None:
         self.functions, self.leaks, self._multiplied = functions, leaks, multiplied
+        self._last: Dense | None = None  # searches of many objectives are around the same point
         has_errors = any(error.any() for function in functions for error in function[1::2])
         self.is_known = multiplied is not None or not has_errors  #: whether the numbers are known without rounding
 
     def exact(self, i: int, part: int) -> Dyadic:
         """Return a part of a function without rounding, if that is known, else its floats: 0 for c, 1 for B, ..."""
-        return Dyadic.of(self.functions[i][2 * part]) if self._multiplied is None else self._multiplied[i][part]
+        known = self.functions[i][2 * part] if self._multiplied is None else self._multiplied[i][part]
+        return known if isinstance(known, Dyadic) else Dyadic.of(known)
 
     @cached_property
-    def fractions(self) -> list[list[list[list[Fraction]]]] | None:
-        """Constants (m, 1), B (m, n) and the W (m, m_j) of each function as fractions; None if not known or many."""
-        if not self.is_known or sum(part.size for function in self.functions for part in function) > MAX_FRACTIONS:
+    def exact_functions(self) -> list[list[Dyadic]] | None:
+        """Constants (m,), B (m, n) and the W (m, m_j) of each function without rounding; None if not known or many."""
+        if not self.is_known or sum(part.size for function in self.functions for part in function) > 2 * MAX_EXACT:
             return None
-        return [
-            [_rows(self.exact(i, k)) for k in range(len(function) // 2)] for i, function in enumerate(self.functions)
-        ]
+        return [[self.exact(i, k) for k in range(len(function) // 2)] for i, function in enumerate(self.functions)]
+
+    def entering(self, x: Dyadic, slopes: list[Floats] | None = None) -> list[Dyadic]:
+        """Return what enters each bend, and the outputs, at an input without rounding, or as functions of it.
+
+        Parameters
+        ----------
+        x
+            (n,), or (n, n + 1): the inputs as affine functions, whose constant is last.
+        slopes
+            (m,) of the units of each bend; by default those of their sides.
+        """
+        assert self.exact_functions is not None
+        sources, values = [x], []
+        for j, (c, *matrices) in enumerate(self.exact_functions):
+            z = c if x.whole.ndim == 1 else c[:, None] * Dyadic.of(np.eye(1, x.whole.shape[1], x.whole.shape[1] - 1))
+            for W, h in zip(matrices, sources, strict=True):
+                z = z + W @ h
+            values.append(z)
+            if j < len(self.leaks):
+                sources.append(bend_exactly(z, self.leaks[j]) if slopes is None else z * Dyadic.of(slopes[j])[:, None])
+        return values
+
+    def gradient(self, row: Dyadic, slopes: list[Floats], last: int = -1) -> Dyadic:
+        """Return the gradient (1, n) of a row (1, m) times a function, by default the output, for slopes of units."""
+        assert self.exact_functions is not None
+        totals = [row @ W for W in self.exact_functions[last][1:]]
+        for j in reversed(range(len(totals) - 1)):
+            back = totals[j + 1] * Dyadic.of(slopes[j])
+            totals = [total + back @ W for total, W in zip(totals, self.exact_functions[j][1:], strict=False)]
+        return totals[0]
 
     def around(self, middle: Floats) -> Dense:
         """Return the network around a point (n,)."""
-        parts = [self._shift(i, function, middle) for i, function in enumerate(self.functions)]
-        return Dense(middle, tuple(parts[:-1]), self.leaks, parts[-1])
+        if self._last is None or not np.array_equal(self._last.middle, middle):
+            parts = [self._shift(i, function, middle) for i, function in enumerate(self.functions)]
+            self._last = Dense(middle, tuple(parts[:-1]), self.leaks, parts[-1])
+        return self._last
 
     def _shift(self, i: int, function: tuple[Floats, ...], middle: Floats) -> Affine:
         _, c_error, B, B_error, *rest = function
-        shift = self.exact(i, 1).times(Dyadic.of(middle[:, None]))
-        constants, errors = self.exact(i, 0).plus(Dyadic(shift.integers[:, 0], shift.exponent)).rounded()
+        constant = self.exact(i, 0)
+        if B.any() and middle.any():
+            constant = constant + self.exact(i, 1) @ Dyadic.of(middle)
+        constants, errors = constant.nearest()
         if not self.is_known:
             slack = c_error + B_error @ np.abs(middle)
             errors = (errors + slack) * (1 + gamma(len(middle)))
         return Affine(constants, B, tuple(rest[::2]), errors, B_error, tuple(rest[1::2]))
 
 
-def _rows(part: Dyadic) -> list[list[Fraction]]:
-    flat, count = part.fractions(), len(part.integers)
-    width = len(flat) // max(count, 1)
-    return [flat[k * width : (k + 1) * width] for k in range(count)]
-
-
 def round_up(value: Fraction) -> float:
     """Return the smallest float that is not below a fraction."""
-    nearest = float(value)
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -float(np.finfo(float).max)
     return nearest if Fraction(nearest) >= value else float(np.nextafter(nearest, np.inf))
 
 
@@ -154,92 +167,38 @@ def dense_form(net: Network) -> DenseForm | None:
     """
     if any(net.steps[i].op != "relu" for i in net.bends):
         return None
-    if any(not step.is_bend and step.op not in _PLAIN + _MOVES for step in net.steps):
+    if any(not step.is_bend and step.op not in PLAIN for step in net.steps):
         return None
     columns = [net.n_in, *(prod(net.steps[i].shape) for i in net.bends)]
     if (sum(columns) + 1) * (sum(net.sizes) + 1) > 4 * MAX_NUMBERS:
         return None
-    with torch.no_grad():
-        return _lower(net)
+    return _lower(net)
 
 
 def _lower(net: Network) -> DenseForm:
-    values: list[_Value] = [_source(0, net.n_in, net.input_shape)]
-    functions, leaks = [], []
-    columns = [net.n_in]
-    for step in net.steps:
-        if step.is_bend:
-            functions.append(_flatten(values[step.inputs[0]], columns))
-            size = prod(step.shape)
-            leak = torch.zeros(step.shape) if step.leak is None else step.leak.expand(step.shape)
-            leaks.append(leak.double().reshape(-1).numpy())
-            columns.append(size)
-            values.append(_source(len(columns) - 1, size, step.shape))
-        else:
-            values.append(_apply(step, [values[value] for value in step.inputs]))
-    functions.append(_flatten(values[-1], columns))
-    form = DenseForm(functions, tuple(leaks), None)
+    layers = read_layers(net)
+    columns = [net.n_in, *(len(layer.c) for layer in layers.layers)]
+    functions = [_split(part.W, part.c, part.W_error, part.c_error, columns) for part in layers.layers]
+    functions.append(_split(layers.W, layers.c, layers.W_error, layers.c_error, columns))
+    leaks = tuple(layer.leak for layer in layers.layers)
+    form = DenseForm(functions, leaks, None)
     exact = None if form.is_known else exact_functions(net)
     if exact is None:
         return form
-    rounded = [tuple(array for part in function for array in part.rounded()) for function in exact]
-    return DenseForm(rounded, tuple(leaks), exact)
+    rounded: list[tuple[Floats, ...]] = []
+    for function in exact:
+        ends = [part.nearest() if isinstance(part, Dyadic) else (part, np.zeros(part.shape)) for part in function]
+        rounded.append(tuple(array for pair in ends for array in pair))
+    return DenseForm(rounded, leaks, exact)
 
 
-def _source(number: int, size: int, shape: tuple[int, ...]) -> _Value:
-    eye = torch.eye(size, dtype=torch.float64).reshape(size, *shape)
-    return {
-        number: (eye, torch.zeros_like(eye)),
-        -1: (torch.zeros(1, *shape).double(), torch.zeros(1, *shape).double()),
-    }
-
-
-def _flatten(value: _Value, columns: list[int]) -> tuple[Floats, ...]:
-    """Return c, B, the matrices of the bends so far, each followed by its errors."""
-    parts: list[Floats] = []
-    size = int(value[-1][0].numel())
-    parts += [part.reshape(-1).numpy() for part in value[-1]]
-    for number, count in enumerate(columns):
-        if number in value:
-            parts += [np.ascontiguousarray(part.reshape(count, -1).numpy().T) for part in value[number]]
-        else:
-            parts += [np.zeros((size, count)), np.zeros((size, count))]
+def _split(W: Floats, c: Floats, W_error: Floats | None, c_error: Floats, columns: list[int]) -> tuple[Floats, ...]:
+    """Return c, and the matrices of the input and of the bends so far, each followed by its errors."""
+    parts, start = [c, c_error], 0
+    for count in columns:
+        if start < W.shape[1]:
+            part = np.ascontiguousarray(W[:, start : start + count])
+            error = np.zeros(part.shape) if W_error is None else W_error[:, start : start + count]
+            parts += [part, np.ascontiguousarray(error)]
+        start += count
     return tuple(parts)
-
-
-def _apply(step: Step, inputs: list[_Value]) -> _Value:
-    """Apply an affine step to coefficients of every source."""
-    out: _Value = {}
-    for number in sorted({number for value in inputs for number in value}):
-        count = next(len(value[number][0]) for value in inputs if number in value)
-        pairs = [value[number] if number in value else _zeros(count, value[-1][0].shape[1:]) for value in inputs]
-        parts, errors = ([pair[k] for pair in pairs] for k in (0, 1))
-        result = step.linear(parts)
-        if step.op in _MOVES:
-            error = step.linear(errors)
-        else:
-            error = step.linear_magnitude(errors)
-            if not all(_is_selection(part) for part in parts) or (step.op == "add" and len(parts) > 1):
-                size = step.linear_magnitude([part.abs() for part in parts])
-                exact = step.linear_magnitude([(part != 0).double() for part in parts]) if step.op == "add" else None
-                rounding = gamma(sum(part[0].numel() for part in parts)) * size
-                error = error + (rounding if exact is None else torch.where(exact > 1, rounding, 0.0))
-                error = error * (1 + gamma(1))
-        out[number] = (result, error)
-    if step.offset is not None:
-        constant, error = out[-1]
-        total = constant + step.offset
-        touched = (constant != 0) & (step.offset != 0)
-        out[-1] = (total, error + torch.where(touched, total.abs() * gamma(1), 0.0))
-    return out
-
-
-def _zeros(count: int, shape: tuple[int, ...]) -> tuple[Tensor, Tensor]:
-    zero = torch.zeros(count, *shape, dtype=torch.float64)
-    return zero, zero
-
-
-def _is_selection(part: Tensor) -> bool:
-    """Whether each column has at most one entry, of magnitude 1: products with it are exact."""
-    flat = part.flatten(1).abs()
-    return bool(((flat == 0) | (flat == 1)).all() and ((flat != 0).sum(dim=1) <= 1).all())

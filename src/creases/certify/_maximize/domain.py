@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from creases._typing import Bools, Floats
 from creases._validation import check_box, check_numbers, check_vector
-from creases.certify._maximize.dense import gamma
+from creases.certify._exact import exact_room
 from creases.certify._maximize.linear_program import Solver
 from creases.certify._maximize.multipliers import Rows, shift_rows
 from creases.certify.proofs import _format as proof_format
+from creases.certify.proofs._rounding import TINY, UNIT, gamma
 from creases.errors import InputError
 
 #: How far a point beyond a row is moved towards the inside, relative to the way there.
@@ -44,11 +44,12 @@ class Domain:
         inside = ((low <= X) & (high >= X)).all(axis=1)
         if self.is_box:
             return np.asarray(inside)
-        error = gamma(len(low)) * (np.abs(X) @ np.abs(self.A).T + np.abs(self.b)) + 1e-290
+        error = gamma(len(low)) * (np.abs(X) @ np.abs(self.A).T + np.abs(self.b)) + TINY
         room = self.b - X @ self.A.T
         inside &= (room >= -error).all(axis=1)
         for i in np.flatnonzero(inside & (room < error).any(axis=1)):
-            inside[i] = all(_is_below(self.A[r], X[i], self.b[r]) for r in np.flatnonzero(room[i] < error[i]))
+            near = room[i] < error[i]
+            inside[i] = bool((exact_room(self.A[near], X[i], self.b[near]).whole >= 0).all())
         return np.asarray(inside)
 
     def move_inside(self, x: Floats, inner: Floats | None) -> Floats:
@@ -91,21 +92,13 @@ class Domain:
         rows = np.vstack([-self.A, eye, -eye])
         scale = np.concatenate([np.where(size > 0, size, 1.0), high - low, high - low])
         limits = np.concatenate([self.b, -low, high])
-        _, x = maximize_in(self.box, self.A, self.b, rows / scale[:, None], limits / scale)
+        with np.errstate(over="ignore"):
+            scaled = np.column_stack([rows, limits]) / scale[:, None]
+        scaled = scaled[np.isfinite(scaled).all(axis=1)]  # the point is checked against all rows
+        x = maximize_in(self.box, self.A, self.b, scaled[:, :-1], scaled[:, -1])[1] if len(scaled) else None
         if x is None or not ((low < x[free]) & (x[free] < high)).all():
             return None
-        return (
-            x
-            if all(_is_below(row, x, limit, strictly=True) for row, limit in zip(self.A, self.b, strict=True))
-            else None
-        )
-
-
-def _is_below(row: Floats, x: Floats, limit: float, *, strictly: bool = False) -> bool:
-    room = Fraction(float(limit)) - sum(
-        Fraction(a) * Fraction(v) for a, v in zip(row.tolist(), x.tolist(), strict=True)
-    )
-    return room > 0 if strictly else room >= 0
+        return x if (exact_room(self.A, x, self.b).whole > 0).all() else None
 
 
 def maximize_in(box: Floats, A: Floats, b: Floats, C: Floats, d: Floats) -> tuple[float, Floats | None]:
@@ -162,17 +155,17 @@ def _safe_bound(
     if weights is None or multipliers is None or (weights.any() and not weights.sum() > 0):
         each = d + np.maximum(C * low, C * high).sum(axis=1)
         size = np.abs(d) + np.abs(C) @ np.maximum(np.abs(low), np.abs(high))
-        return float((each + gamma(len(low)) * size + 1e-290).min())
+        return float((each + gamma(len(low)) * size + TINY).min())
     G = weights @ C - multipliers @ rows.A
     size = np.abs(weights) @ np.abs(C) + multipliers @ np.abs(rows.A)
     reach = np.maximum(np.abs(low), np.abs(high))
     g = gamma(len(low) + len(d) + len(rows.b))
-    error = g * (size @ reach + np.abs(weights) @ np.abs(d) + multipliers @ np.abs(rows.b)) + 1e-290
+    error = g * (size @ reach + np.abs(weights) @ np.abs(d) + multipliers @ np.abs(rows.b)) + TINY
     total = weights @ d + multipliers @ rows.b + np.maximum(G * low, G * high).sum() + error
     if not weights.any():
         return float(total)
     bound = float(total / weights.sum())
-    return bound + 8 * 2.0**-53 * (len(d) + 1) * abs(bound)
+    return bound + 8 * UNIT * (len(d) + 1) * abs(bound)
 
 
 def outward(box: Floats, middle: Floats) -> tuple[Floats, Floats]:

@@ -14,6 +14,7 @@ from creases.certify._maximize.dense import DenseForm
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.exact_program import Vector, maximize_exactly
 from creases.certify._maximize.nodes import FREE, ON
+from creases.certify.proofs._checker.parts import Dyadic
 from creases.certify.proofs._format import Multipliers
 
 #: The most points next to a vertex that are tried.
@@ -46,7 +47,13 @@ def solve_leaf(
         (n,) a point near the optimum.
     """
     n, k = len(near), len(offsets)
-    entering, outputs = _affine_functions(form, n, is_on)
+    slopes, start = list[Floats](), 0
+    for leak in form.leaks:
+        slopes.append(np.where(is_on[start : start + len(leak)], 1.0, leak))
+        start += len(leak)
+    functions = form.entering(Dyadic.of(np.eye(n, n + 1)), slopes)  # the constant of each at the end
+    entering = [row for z in functions[:-1] for row in z.fractions().tolist()]
+    outputs = functions[-1].fractions().tolist()
     A: list[Vector] = []
     b: Vector = []
     for row, offset in zip(rows.tolist(), offsets.tolist(), strict=True):  # t <= row y + offset
@@ -84,27 +91,6 @@ def solve_leaf(
 def as_fractions(x: Floats) -> Vector:
     """Return floats as fractions."""
     return [Fraction(value) for value in x.tolist()]
-
-
-def _affine_functions(form: DenseForm, n: int, is_on: Bools) -> tuple[list[Vector], list[Vector]]:
-    """Return what enters each unit and each output, as (n + 1,) coefficients with the constant at the end."""
-    eye = [[Fraction(int(i == j)) for j in range(n + 1)] for i in range(n)]
-    sources, start = [eye], 0
-    entering: list[Vector] = []
-    assert form.fractions is not None
-    for (c, *matrices), leak in zip(form.fractions, (*form.leaks, None), strict=True):
-        values = [[*[Fraction(0)] * n, constant] for (constant,) in c]
-        for W, source in zip(matrices, sources, strict=True):
-            for value, weights in zip(values, W, strict=True):
-                for i, term in enumerate(_combine(weights, source)):
-                    value[i] += term
-        if leak is None:
-            return entering, values
-        entering += values
-        slopes = [Fraction(1) if on else Fraction(a) for on, a in zip(is_on[start:], leak.tolist(), strict=False)]
-        sources.append([[slope * part for part in value] for slope, value in zip(slopes, values, strict=True)])
-        start += len(leak)
-    raise AssertionError
 
 
 def _combine(weights: list[Any], vectors: list[Vector]) -> Vector:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from creases._typing import Floats
-from creases.certify._maximize.dense import UNIT, Affine, gamma
-from creases.certify._maximize.nodes import TINY, Nodes
+from creases.certify._maximize.dense import Affine
+from creases.certify._maximize.nodes import Nodes
+from creases.certify.proofs._rounding import LEAST, TINY, UNIT, gamma
 
 
 def coefficient_bounds(nodes: Nodes, row: Floats, column: int) -> tuple[Floats, Floats, Floats]:
@@ -22,7 +23,7 @@ def coefficient_bounds(nodes: Nodes, row: Floats, column: int) -> tuple[Floats, 
         About how much the interval narrows if a unit's side is known; 0 where it is.
     """
     b, dense = len(nodes.sides), nodes.dense
-    rate, tiny = gamma(dense.n_terms), TINY if _may_underflow(nodes) else 0.0
+    rate, tiny = 2 * gamma(dense.n_terms), TINY if _may_underflow(nodes) else 0.0
     starts = np.cumsum([0, *map(len, dense.leaks)])
     sums = [np.zeros((4, b, len(leak))) for leak in dense.leaks]  # positive and negative parts of low and of high
     total = np.zeros((4, b, 1))
@@ -40,7 +41,9 @@ def coefficient_bounds(nodes: Nodes, row: Floats, column: int) -> tuple[Floats, 
         influence[:, part] = np.where(is_open, size * np.abs(1.0 - leak) * sensitivity[j], 0.0)
         products = np.stack([low * slope_low, low * slope_high, high * slope_low, high * slope_high])
         least, most = products.min(axis=0), products.max(axis=0)
-        least, most = least - 2 * UNIT * np.abs(least), most + 2 * UNIT * np.abs(most)
+        below, above = least - 2 * UNIT * np.abs(least) - LEAST, most + 2 * UNIT * np.abs(most) + LEAST
+        least = np.where(least >= 0, np.maximum(below, 0.0), below)  # what a product loses does not change its sign
+        most = np.where(most <= 0, np.minimum(above, 0.0), above)
         _carry(least, most, dense.bends[j], sums, total, column)
     low, high = _finish(total, rate, tiny)
     return low[:, 0], high[:, 0], influence
@@ -68,7 +71,8 @@ def _carry(low: Floats, high: Floats, function: Affine, sums: list[Floats], tota
 def _finish(sums: Floats, rate: float, tiny: float) -> tuple[Floats, Floats]:
     low = sums[0] * (1.0 - rate) - sums[1] * (1.0 + rate) - tiny
     high = sums[2] * (1.0 + rate) - sums[3] * (1.0 - rate) + tiny
-    return low - 2 * UNIT * np.abs(low), high + 2 * UNIT * np.abs(high)
+    low, high = low - 2 * UNIT * np.abs(low), high + 2 * UNIT * np.abs(high)
+    return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)  # nan: overflow
 
 
 def _sensitivity(nodes: Nodes, column: int) -> list[Floats]:

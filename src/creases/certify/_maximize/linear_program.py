@@ -26,7 +26,7 @@ class Solver:
 
     def __init__(self, until: float = np.inf) -> None:
         """Open the solver; a program that is not solved by a time of ``time.monotonic()`` is given up."""
-        self._until = until
+        self.until = until
         self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
         for name, value in (
             ("output_flag", False),
@@ -47,6 +47,8 @@ class Solver:
         size = np.abs(rows).max(axis=1, initial=0.0)
         scale = np.where(size > 0, size, 1.0)
         unit = max(float(np.abs(cost).max(initial=0.0)), 1e-300)
+        if not all(np.isfinite(part).all() for part in (cost, rows, limits)):
+            return None
         model = highspy.HighsLp()
         model.num_col_, model.num_row_ = v, r
         model.col_cost_ = -cost / unit
@@ -59,8 +61,8 @@ class Solver:
         matrix.start_ = np.searchsorted(at, np.arange(r + 1)).astype(np.int32)
         matrix.index_, matrix.value_ = columns.astype(np.int32), scaled[at, columns]
         self._highs.passModel(model)
-        if np.isfinite(self._until):
-            left = max(self._until - time.monotonic(), 0.01)
+        if np.isfinite(self.until):
+            left = max(self.until - time.monotonic(), 0.01)
             self._highs.setOptionValue("time_limit", self._highs.getRunTime() + left)
         self._highs.run()
         status = self._highs.getModelStatus()

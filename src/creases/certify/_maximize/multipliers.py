@@ -12,14 +12,15 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from creases._typing import Floats, Ints
-from creases.certify._maximize.dense import gamma, round_up
-from creases.certify._maximize.nodes import FREE, ON, TINY, Nodes
+from creases.certify._exact import exact_room
+from creases.certify._maximize.dense import round_up
+from creases.certify._maximize.nodes import FREE, ON, Nodes
 from creases.certify.proofs._format import Multipliers
+from creases.certify.proofs._rounding import TINY, gamma
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +33,7 @@ class Rows:
 
 def shift_rows(A: Floats, b: Floats, middle: Floats) -> Rows:
     """Return rows ``A x <= b`` for ``v = x - middle``."""
-    point = [Fraction(value) for value in middle.tolist()]
-    limits = [
-        round_up(Fraction(limit) - sum(Fraction(a) * m for a, m in zip(row, point, strict=True)))
-        for row, limit in zip(A.tolist(), b.tolist(), strict=True)
-    ]
-    return Rows(A, np.array(limits, float))
+    return Rows(A, np.array([round_up(limit) for limit in exact_room(A, middle, b).fractions()], float))
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,43 +65,33 @@ def bound_sum(
     ndarray (units,)
         The coefficient of what leaves each unit.
     """
-    dense, g = nodes.dense, gamma(nodes.dense.n_terms + len(domain.b) + len(offsets))
-    out = dense.output
-    row = weights.rows @ rows
-    size = np.abs(weights.rows) @ np.abs(rows)
-    G = row @ out.B - weights.domain @ domain.A
-    constant = float(row @ out.c + weights.rows @ offsets + weights.domain @ domain.b)
-    v_size = nodes.v_size[i]
+    one, dense = nodes.take(i), nodes.dense
+    g = 2 * gamma(dense.n_terms + len(domain.b) + len(offsets))
+    starts, sides = np.cumsum([0, *map(len, dense.leaks)]), one.sides[0]
+    signed = np.where(sides == ON, weights.sides, -weights.sides) * (sides != FREE)
+    slopes: dict[int, float] = {}
+    effects = np.zeros(dense.n_units)
+
+    def choose(j: int, h: Floats) -> tuple[Floats, Floats, Floats]:
+        part, leak = slice(starts[j], starts[j + 1]), dense.leaks[j]
+        effects[part] = h[0, 0]
+        above, below, chosen = _tangents(one, j, part, h[0, 0], weights.tangents[part])
+        for unit in chosen:
+            slopes[int(starts[j] + unit)] = float((above if leak[unit] > 1 else below)[unit])
+        return above, below, signed[part]
+
+    row, size = weights.rows @ rows, np.abs(weights.rows) @ np.abs(rows)
+    pull = one.pull(dense.output, row[None, None], one.out_slack, choose)
+    G = pull.G[0, 0] - weights.domain @ domain.A
     error = float(
-        size @ nodes.out_slack[i]
+        pull.error[0, 0]
+        + (size - np.abs(row)) @ one.out_slack[0]
         + g * (np.abs(weights.rows) @ np.abs(offsets))
-        + g * (weights.domain @ (np.abs(domain.b) + np.abs(domain.A) @ v_size))
+        + g * (weights.domain @ (np.abs(domain.b) + np.abs(domain.A) @ nodes.v_size[i]))
     )
     if len(rows) > 1:  # the rows were added up with rounding: out_slack counts g once, for each number of terms again
         error *= 2.0
-    coefficients = [row @ W for W in out.W]
-    signed = np.where(nodes.sides[i] == ON, weights.sides, -weights.sides) * (nodes.sides[i] != FREE)
-    slopes: dict[int, float] = {}
-    effects = np.zeros(dense.n_units)
-    starts = np.cumsum([0, *map(len, dense.leaks)])
-    for j in reversed(range(len(dense.bends))):
-        part = slice(starts[j], starts[j + 1])
-        lines, bend = nodes.lines[j], dense.bends[j]
-        above, below = lines.above[i], lines.below[i]
-        h = effects[part] = coefficients[j]
-        above, below, chosen = _tangents(nodes, i, j, part, h, weights.tangents[part], above, below)
-        for unit in chosen:
-            slopes[int(starts[j] + unit)] = float((above if dense.leaks[j][unit] > 1 else below)[unit])
-        up, down = np.maximum(h, 0.0), np.minimum(h, 0.0)
-        z = up * above + down * below + signed[part]
-        constant += float(up @ lines.above_intercept[i] + down @ lines.below_intercept[i] + z @ bend.c)
-        error += float(
-            np.abs(z) @ nodes.slack[j][i]
-            + g * (up @ np.abs(lines.above_intercept[i]) - down @ np.abs(lines.below_intercept[i]))
-        )
-        G = G + z @ bend.B
-        for k, W in enumerate(bend.W):
-            coefficients[k] = coefficients[k] + z @ W
+    constant = float(pull.constant[0, 0] + weights.rows @ offsets + weights.domain @ domain.b)
     reach = float(np.maximum(G * nodes.v_low[i], G * nodes.v_high[i]).sum())
     total = constant + reach + 1.01 * error + TINY
     used = Multipliers(
@@ -117,16 +103,12 @@ def bound_sum(
     return (total if np.isfinite(total) else np.inf), used, effects
 
 
-def _tangents(
-    nodes: Nodes, i: int, j: int, part: slice, h: Floats, tangents: Floats, above: Floats, below: Floats
-) -> tuple[Floats, Floats, Ints]:
-    """Return lines with the slopes that multipliers mean for open units, and which units these are."""
-    low, high, leak = nodes.low[i, part], nodes.high[i, part], nodes.dense.leaks[j]
-    bent = (nodes.sides[i, part] == FREE) & (low < 0) & (high > 0) & (leak != 1.0)
+def _tangents(one: Nodes, j: int, part: slice, h: Floats, tangents: Floats) -> tuple[Floats, Floats, Ints]:
+    """Return slopes of lines, of open units those that multipliers mean, and which units these are."""
+    low, high, leak = one.low[0, part], one.high[0, part], one.dense.leaks[j]
+    above, below = one.lines[j].above[0], one.lines[j].below[0]
     concave = leak > 1
-    chosen = bent & np.where(concave, h > 0, h < 0)
-    if not chosen.any():
-        return above, below, np.zeros(0, np.int64)
+    chosen = (one.sides[0, part] == FREE) & (low < 0) & (high > 0) & (leak != 1.0) & np.where(concave, h > 0, h < 0)
     share = np.clip(tangents / np.where(chosen, np.abs(h), 1.0), 0.0, 1.0)
     slope = np.clip(leak + (1.0 - leak) * share, np.minimum(leak, 1.0), np.maximum(leak, 1.0))
     return (

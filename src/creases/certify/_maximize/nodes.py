@@ -11,27 +11,19 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
 
 from creases._typing import Bools, Floats, Ints
-from creases.certify._maximize.dense import UNIT, Affine, Dense, gamma
+from creases.certify._maximize.dense import Affine, Dense
 from creases.certify.proofs._format import Leaf, Lemma
-
-#: More than all underflow in a pass can change, where magnitudes are below 1e30.
-TINY = 1e-290
+from creases.certify.proofs._rounding import LEAST, TINY, UNIT, gamma
+from creases.certify.proofs._spec import Lines, is_nearly_open, relu_lines
 
 FREE, OFF, ON = -1, 0, 1
-
-
-class Lines(NamedTuple):
-    """Lines above and below each unit of a bend, (b, m) each: slopes and intercepts."""
-
-    above: Floats
-    above_intercept: Floats
-    below: Floats
-    below_intercept: Floats
 
 
 class Pull(NamedTuple):
@@ -40,6 +32,9 @@ class Pull(NamedTuple):
     G: Floats  #: (b, k, n)
     constant: Floats  #: (b, k)
     error: Floats  #: (b, k)
+
+
+Choose = Callable[[int, Floats], tuple[Floats, Floats, Floats]]
 
 
 class Nodes:
@@ -67,7 +62,9 @@ class Nodes:
         self.lines: list[Lines] = []
         self.slack: list[Floats] = []  #: (b, m) of each bend: errors for each unit of a coefficient
         self._h: list[tuple[Floats, Floats]] = []
-        self._gamma = gamma(dense.n_terms)
+        self._gamma = 2 * gamma(dense.n_terms)  # so that who checks a proof, in another order, has room
+        # What coefficients lose by underflow counts as much as the value that each belongs to is large.
+        self.lost = [LEAST * dense.n_terms * self.v_size.sum(axis=1)]  #: (b,) before each bend, and before the output
         start = 0
         for function, leak in zip(dense.bends, dense.leaks, strict=True):
             part = slice(start, start + len(leak))
@@ -90,9 +87,7 @@ class Nodes:
         if self.lines:
             least, most = self._range_back(function, slack)
             clash |= (least > high) | (most < low)
-            # Units that are open or nearly so, as who checks a proof does: children start from these bounds. Ends of
-            # exactly 0 are common, so a rounding error must not decide which units these are.
-            is_open = (100 * low < high) & (100 * high > low)
+            is_open = is_nearly_open(low, high)
             low, high = (
                 np.where(is_open, np.maximum(low, least), low),
                 np.where(is_open, np.minimum(high, most), high),
@@ -103,8 +98,11 @@ class Nodes:
         self.is_empty |= first
         high = np.maximum(low, high)
         self.low[:, part], self.high[:, part] = low, high
-        self.lines.append(relu_lines(low, high, leak, sides))
+        on = (sides == ON) | ((low >= 0) & (sides != OFF))
+        self.lines.append(relu_lines(low, high, leak, on, ~on & ((sides == OFF) | (high <= 0))))
         self._h.append(_relu_range(low, high, leak))
+        size = np.maximum(np.abs(low), np.abs(high)).sum(axis=1) * (1 + np.abs(leak).max(initial=1.0))
+        self.lost.append(self.lost[-1] + LEAST * self.dense.n_terms * size)
 
     def _range_back(self, function: Affine, slack: Floats) -> tuple[Floats, Floats]:
         """Return the range (b, m) of an affine function by a pass backwards."""
@@ -129,68 +127,62 @@ class Nodes:
         for W, (least, most) in zip((function.B, *function.W), ends, strict=True):
             up, down = np.maximum(W, 0.0).T, np.minimum(W, 0.0).T
             low, high = low + least @ up + most @ down, high + most @ up + least @ down
-        return low, high
+        return np.where(np.isfinite(low), low, -np.inf), np.where(np.isfinite(high), high, np.inf)
 
-    def pull(
-        self,
-        function: Affine,
-        rows: Floats,
-        slack: Floats,
-        *,
-        extra: list[Floats] | None = None,
-        slopes: list[Floats] | None = None,
-    ) -> Pull:
+    def pull(self, function: Affine, rows: Floats, slack: Floats, choose: Choose | None = None) -> Pull:
         """Carry rows (b, k, m) of an affine function back to the input.
 
         Parameters
         ----------
         slack
             (b, m) of the function.
-        extra
-            (b, m) for each bend: multiples of what enters it that are added, such as those of known sides.
-        slopes
-            (b, m) for each bend: of the lines below (above, where leak > 1) in place of the default.
+        choose
+            Returns for a bend and the coefficients (b, k, m) of its units the slopes of lines above and below, and
+            multiples of what enters the units that are added; by default the slopes of the lines and nothing.
         """
         depth = len(function.W)
         G, constant = rows @ function.B, rows @ function.c
-        error = _dot(np.abs(rows), slack)
+        error = _dot(np.abs(rows), slack) + self.lost[depth][:, None]
         coefficients = [rows @ W for W in function.W]
         for j in reversed(range(depth)):
-            above, above_at, below, below_at = self._lines_of(j, slopes)
-            up, down = np.maximum(coefficients[j], 0.0), np.minimum(coefficients[j], 0.0)
-            g = up * above[:, None] + down * below[:, None]
-            constant = constant + _dot(up, above_at) + _dot(down, below_at)
-            error = error + self._gamma * (_dot(up, np.abs(above_at)) + _dot(-down, np.abs(below_at)))
-            if extra is not None:
-                g = g + extra[j][:, None]
+            lines, h = self.lines[j], coefficients[j]
+            up, down = np.maximum(h, 0.0), np.minimum(h, 0.0)
+            if choose is None:
+                z = up * lines.above[:, None] + down * lines.below[:, None]
+            else:
+                above, below, more = choose(j, h)
+                z = up * above + down * below + more
+            constant = constant + _dot(up, lines.above_at) + _dot(down, lines.below_at)
+            error = error + self._gamma * (_dot(up, np.abs(lines.above_at)) + _dot(-down, np.abs(lines.below_at)))
             bend = self.dense.bends[j]
-            G = G + g @ bend.B
-            constant = constant + g @ bend.c
-            error = error + _dot(np.abs(g), self.slack[j])
+            G = G + z @ bend.B
+            constant = constant + z @ bend.c
+            error = error + _dot(np.abs(z), self.slack[j])
             for i, W in enumerate(bend.W):
-                coefficients[i] = coefficients[i] + g @ W
+                coefficients[i] = coefficients[i] + z @ W
         return Pull(G, constant, error)
-
-    def _lines_of(self, j: int, slopes: list[Floats] | None) -> Lines:
-        lines = self.lines[j]
-        if slopes is None:
-            return lines
-        concave = self.dense.leaks[j] > 1
-        return lines._replace(
-            above=np.where(concave, slopes[j], lines.above), below=np.where(concave, lines.below, slopes[j])
-        )
 
     def worst(self, pull: Pull) -> Floats:
         """Return the largest value (b, k) of affine functions over each box, rounded upwards."""
         G, constant, error = pull
         reach = np.maximum(G * self.v_low[:, None], G * self.v_high[:, None]).sum(axis=2)
-        return np.asarray((constant + reach) + error)
+        upper = (constant + reach) + error
+        return np.where(np.isfinite(upper), upper, np.inf)  # nan and minus infinity are of overflow
 
     def upper(self, rows: Floats) -> tuple[Floats, Floats]:
         """Bound rows (k, n_out) of the output from above: (b, k), and the slopes (b, k, n) of the bounds."""
         b = len(self.sides)
         pull = self.pull(self.dense.output, np.broadcast_to(rows, (b, *rows.shape)), self.out_slack)
         return self.worst(pull), pull.G
+
+    def take(self, i: int) -> Nodes:
+        """Return the i-th node alone."""
+        one, part = copy(self), slice(i, i + 1)
+        for name in ("v_low", "v_high", "sides", "low", "high", "out_slack"):
+            setattr(one, name, getattr(self, name)[part])
+        one.lines = [Lines(*(line[part] for line in lines)) for lines in self.lines]
+        one.slack, one.lost = [each[part] for each in self.slack], [each[part] for each in self.lost]
+        return one
 
     def contradiction(self, i: int) -> Leaf:
         """Return a proof that the i-th node, whose bounds contradict each other, is empty."""
@@ -206,33 +198,6 @@ class Nodes:
 def _dot(a: Floats, b: Floats) -> Floats:
     """Return the products (b, k) of (b, k, m) and (b, m)."""
     return np.asarray((a @ b[:, :, None])[:, :, 0])
-
-
-def relu_lines(low: Floats, high: Floats, leak: Floats, sides: Ints) -> Lines:
-    """Return lines above and below units (b, m) between bounds, valid in real arithmetic.
-
-    The chord's slope is rounded, and its intercept chosen so that it is beyond both ends. The other line goes through
-    0, with slope 1 where the end above 0 is about as far as the end below or farther, else with the leak. Not exactly
-    as far: in boxes around a crease rounding would decide.
-    """
-    off = (sides == OFF) | (high <= 0)
-    on = ~off & ((sides == ON) | (low >= 0))
-    bent = ~on & ~off & (leak != 1.0)
-    only = np.where(off & ~on, leak, 1.0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        chord = np.where(bent, (high - leak * low) / (high - low), only)
-    at_low, at_high = leak * low - chord * low, high - chord * high
-    margin = 8 * UNIT * (np.abs(leak * low) + np.abs(chord * low) + np.abs(high) + np.abs(chord * high)) + TINY
-    over = np.where(bent, np.maximum(at_low, at_high) + margin, 0.0)
-    under = np.where(bent, np.minimum(at_low, at_high) - margin, 0.0)
-    tangent = np.where(bent, np.where(101 * high >= -100 * low, 1.0, leak), only)
-    concave, zero = leak > 1, np.zeros_like(chord)
-    return Lines(
-        np.where(concave, tangent, chord),
-        np.where(concave, zero, over),
-        np.where(concave, chord, tangent),
-        np.where(concave, under, zero),
-    )
 
 
 def _relu_range(low: Floats, high: Floats, leak: Floats) -> tuple[Floats, Floats]:

@@ -5,24 +5,30 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 import torch
 
 from creases._typing import Floats, Progress
+from creases.certify._exact import LATE_PRODUCTS, MAX_PRODUCTS, exact_outputs
 from creases.certify._maximize.coefficient_search import CoefficientSearch
-from creases.certify._maximize.dense import DenseForm, dense_form
+from creases.certify._maximize.dense import DenseForm, dense_form, round_down
 from creases.certify._maximize.domain import Domain, propose
 from creases.certify._maximize.linear_program import Solver
 from creases.certify._maximize.queue_search import Limits
 from creases.certify._maximize.side_search import SideSearch
 from creases.certify._maximize.tree_search import TreeSearch
+from creases.certify._maximize.values import exact_least
+from creases.certify.proofs._checker.claims import Claim, CoefficientClaim
 from creases.certify.propagation._linear import LinearBounds, gradient_bounds
 from creases.network import Network
 
 #: The most regions that a point climbs through by linear programs, and the most numbers in all their rows.
 MAX_CLIMB, CLIMB_SIZE = 30, 2**20
+
+
+Kind = Literal["bounds", "gradient"]
 
 
 class Objective(Protocol):
@@ -32,6 +38,8 @@ class Objective(Protocol):
     def net(self) -> Network:
         """The network, in float64."""
         ...
+
+    shown_by: ClassVar[Kind]  #: how a leaf shows the bound of a box in a proof
 
     def values(self, X: Floats) -> Floats:
         """Return the values (p,) at points (p, n_in), in floating point."""
@@ -61,6 +69,7 @@ class LeastRow:
     net: Network
     rows: Floats
     offsets: Floats
+    shown_by: ClassVar[Kind] = "bounds"
 
     @cached_property
     def form(self) -> DenseForm | None:
@@ -72,10 +81,17 @@ class LeastRow:
         outputs = np.asarray(self.net(X)).reshape(len(X), -1)
         return np.asarray((outputs @ self.rows.T + self.offsets).min(axis=1))
 
-    def reached(self, domain: Domain, x: Floats) -> float:
-        """Return the largest float that the value at a point is proved to reach; see :class:`Objective`."""
+    def reached(self, domain: Domain, x: Floats, until: float | None = None) -> float:
+        """Return the largest float that the value at a point is proved to reach; see :class:`Objective`.
+
+        With a time of ``time.monotonic()`` it is computed in fractions where that is quick, or there is time for it.
+        """
         if not domain.contains(x[None])[0]:
             return -np.inf
+        if until is not None:
+            y = exact_outputs(self.net, x, MAX_PRODUCTS if time.monotonic() < until else LATE_PRODUCTS)
+            if y is not None:
+                return round_down(exact_least(self.rows, self.offsets, y))
         point = LinearBounds(self.net, torch.from_numpy(np.stack([x, x], axis=1))[None])
         with torch.no_grad():
             upper = point.worst(*point.linear_upper(torch.from_numpy(-self.rows)))[0].numpy()
@@ -109,7 +125,7 @@ class LeastRow:
             int(np.diff(self.net.unit_starts) @ (np.array(self.net.candidates, np.int64) - 1)) if self.net.bends else 0
         )
         for _ in range(min(MAX_CLIMB, 1 + CLIMB_SIZE // max(1, rows * self.net.n_in))):
-            if time.monotonic() >= until:
+            if time.monotonic() >= until or not np.isfinite(inside).all():  # slopes beyond the range of floats
                 break
             best = climb_region(self.net, domain, np.clip(inside, *domain.box.T), self.rows, self.offsets, until)
             reached = float(self.values(best[None])[0])
@@ -124,17 +140,7 @@ class LeastRow:
         """Return a search over sides of units; see :class:`Objective`."""
         if self.form is None:
             return None
-        return TreeSearch(
-            self.net,
-            self.form,
-            self.rows,
-            self.offsets,
-            domain,
-            limits,
-            values=self.values,
-            improve=lambda x, until: self.improve(domain, x, until),
-            progress=progress,
-        )
+        return TreeSearch(self, self.form, domain, limits, progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +150,7 @@ class Coefficient:
     net: Network
     row: Floats
     column: int
+    shown_by: ClassVar[Kind] = "gradient"
 
     @cached_property
     def form(self) -> DenseForm | None:
@@ -192,6 +199,13 @@ class Coefficient:
         return CoefficientSearch(self.form, self.row, self.column, domain, limits, progress=progress)
 
 
+def pose(net: Network, claim: Claim) -> LeastRow | Coefficient:
+    """Return what is at most 0, or at most the claim's limit, if a claim of a proof about a network is true."""
+    if isinstance(claim, CoefficientClaim):
+        return Coefficient(net, claim.row.astype(float), claim.column)
+    return LeastRow(net, np.array([row.astype(float) for row in claim.C]), np.array([float(e) for e in claim.e]))
+
+
 def climb_region(
     net: Network, domain: Domain, x: Floats, rows: Floats, offsets: Floats, until: float = np.inf
 ) -> Floats:
@@ -203,4 +217,4 @@ def climb_region(
     middle, radius = domain.middle, np.ptp(domain.box, axis=1) / 2
     C, d = rows @ region.J, rows @ region.y + offsets
     v = propose(Solver(until), Q, p - Q @ middle, C, d + C @ middle, radius)[0]
-    return x if v is None else np.asarray(np.clip(middle + v, *domain.box.T))
+    return x if v is None or not np.isfinite(v).all() else np.asarray(np.clip(middle + v, *domain.box.T))

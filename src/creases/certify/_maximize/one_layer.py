@@ -23,10 +23,12 @@ import numpy as np
 from creases._compiled import has_compiled
 from creases._typing import Bools, Floats, Ints
 from creases.certify._maximize import shrink_kernel
-from creases.certify._maximize.dense import Dense, DenseForm, gamma
+from creases.certify._maximize.dense import Dense, DenseForm
 from creases.certify._maximize.domain import Domain, outward
-from creases.certify._maximize.nodes import FREE, OFF, ON, Nodes, relu_lines
-from creases.certify._maximize.shrink_kernel import LOOSE, TINY, shrink_boxes
+from creases.certify._maximize.nodes import FREE, OFF, ON, Nodes
+from creases.certify._maximize.shrink_kernel import LOOSE, shrink_boxes
+from creases.certify.proofs._rounding import TINY, gamma
+from creases.certify.proofs._spec import relu_lines
 
 #: Numbers (of nodes times inputs and units) that are worked on at a time; steps for the root and for other nodes.
 BATCH_SIZE, ROOT_STEPS, STEPS = 2**15, 200, 32
@@ -100,7 +102,8 @@ class LayerSearch:
         self.L, self.F, self.f = rows @ dense.output.B, rows @ dense.output.W[0], rows @ dense.output.c + offsets
         low, high = outward(domain.box, dense.middle)
         root = Nodes(dense, low[None], high[None], np.full((1, dense.n_units), FREE, np.int8))
-        self.slack, g = root.slack[0][0], gamma(dense.n_terms + len(offsets))
+        self.lost = root.lost[-1][0]
+        self.slack, g = root.slack[0][0], 2 * gamma(dense.n_terms + len(offsets))
         self.row_slack = 2 * (np.abs(rows) @ root.out_slack[0] + g * np.abs(offsets))  # (k,)
         self.gamma = g
         # Twice the half of each unit's and each row's range is the scale of its multiplier.
@@ -196,14 +199,14 @@ class LayerSearch:
         """Return the range of what enters units, slopes and intercepts above, and the range of slopes below."""
         low = self.c - self.slack + nodes.low @ self.up + nodes.high @ self.down
         high = self.c + self.slack + nodes.high @ self.up + nodes.low @ self.down
-        lines = relu_lines(low, high, self.leak, nodes.sides)
         is_off = (nodes.sides == OFF) | (high <= 0)
         is_on = ~is_off & ((nodes.sides == ON) | (low >= 0))
+        lines = relu_lines(low, high, self.leak, is_on, is_off)
         return (
             low,
             high,
             lines.above,
-            lines.above_intercept,
+            lines.above_at,
             np.where(is_on, 1.0, self.leak),
             np.where(is_off, self.leak, 1.0),
         )
@@ -256,7 +259,8 @@ class LayerSearch:
         passed = self._pass(nodes, tuple(part[which] for part in lines))
         error = nodes.rows @ self.row_slack + np.abs(passed.q) @ self.slack
         error += self.gamma * (np.abs(passed.weights) * np.abs(passed.intercepts)).sum(axis=1)
-        return np.asarray(passed.value + 1.01 * error + TINY), passed.G
+        bound = passed.value + 1.01 * error + self.lost + TINY
+        return np.where(np.isfinite(bound), bound, np.inf), passed.G
 
     def _step(self, nodes: _Batch, passed: _Pass, lines: tuple[Floats, ...], length_of_step: Floats) -> _Batch:
         """Move multipliers against the gradient of the bound, by Polyak's step towards a little below 0."""

@@ -173,10 +173,12 @@ class QueueSearch(ABC):
         return self.limits.enough(self.lower)
 
     def close(self, number: int, bound: float, leaf: Leaf) -> None:
-        """Close a node by its bound."""
-        self.closed = max(self.closed, bound)
+        """Close a node by its bound; nan, of overflow, is none."""
+        self.closed = max(self.closed, np.inf if np.isnan(bound) else bound)
         self.record.close(number, leaf)
 
-    def put(self, node: OpenNode) -> None:
-        """Put a node into the queue."""
+    def put(self, node: Any) -> None:
+        """Put an :class:`OpenNode` into the queue; without a bound where that is nan."""
+        if np.isnan(node.bound):
+            node = replace(node, bound=np.inf)
         heapq.heappush(self.queue, (-node.bound, next(self.order), node))

@@ -89,7 +89,7 @@ class _BoxSearch(QueueSearch):
     def __init__(self, objective: Objective, domain: Domain, limits: Limits, progress: Progress) -> None:
         super().__init__(domain.middle, limits, progress)
         self.objective, self.domain = objective, domain
-        self.leaf = Leaf("gradient" if hasattr(objective, "column") else "bounds")
+        self.leaf = Leaf(objective.shown_by)
         self.has_proof = domain.is_box
 
     def begin(self, start: Floats) -> None:

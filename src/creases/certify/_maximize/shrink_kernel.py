@@ -6,12 +6,13 @@ import numpy as np
 
 from creases._compiled import jit
 from creases._typing import Bools, Floats, Ints
+from creases.certify.proofs._rounding import TINY, UNIT
 
 #: Widens what a division gives, relative to the numbers in it: far more than it rounds.
 LOOSE = 1e-13
 
-#: More than all underflow can change; the unit of rounding of a chord, with room.
-TINY, CHORD = 1e-290, 8 * 2.0**-53
+#: The unit of rounding of a chord, with room.
+CHORD = 8 * UNIT
 
 #: The most rounds, and by how much of a side a box must shrink for another.
 ROUNDS, SHRINK = 30, 0.05

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from creases._typing import Floats, Ints, Progress
-from creases.certify._maximize.dense import DenseForm
+from creases.certify._maximize.dense import Dense, DenseForm
 from creases.certify._maximize.domain import Domain, outward
 from creases.certify._maximize.linear_program import Solver
 from creases.certify._maximize.multipliers import shift_rows
 from creases.certify._maximize.nodes import FREE, OFF, ON, Nodes
 from creases.certify._maximize.queue_search import Limits, QueueSearch
 from creases.certify.proofs._format import Leaf
+
+#: About how long each number of a relaxation takes.
+RELAXATION_SECONDS = 5e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +66,18 @@ class SideSearch(QueueSearch):
     def begin(self, start: Floats) -> None:
         """Try points (p, n) and bound the root."""
         self.try_points(start)
-        self._push(np.full((1, self.dense.n_units), FREE, np.int8), [0], None)
+        self.solver.until = self.limits.deadline
+        self.bound_nodes(_root(self.dense, *(end.tobytes() for end in self.box)), [0])
 
     def queue_node(self, nodes: Nodes, i: int, number: int, bound: float, unit: int, leaf: Leaf) -> None:
         """Put a node into the queue, to be split on a unit."""
         self.put(Node(number, bound, nodes.sides[i], nodes.low[i], nodes.high[i], unit, leaf))
+
+    def is_late(self, nodes: Nodes, i: int) -> bool:
+        """Whether there is no time to write the relaxation of a node."""
+        width = int(nodes.open_units()[i].sum())
+        numbers = (3 * width + len(nodes.sides[i])) * (len(self.middle) + width)
+        return time.monotonic() + RELAXATION_SECONDS * numbers >= self.limits.deadline
 
     def split(self, nodes: list[Node]) -> None:
         """Split nodes on a unit each."""
@@ -80,9 +92,18 @@ class SideSearch(QueueSearch):
                 numbers.append(number)
                 known.append((node.low, node.high))
         low, high = (np.stack(ends) for ends in zip(*known, strict=True))
-        self._push(np.stack(sides), numbers, (low, high))
+        self.bound_sides(np.stack(sides), numbers, (low, high))
         self.progress("bounding nodes", len(self.record), None)
 
-    def _push(self, sides: Ints, numbers: list[int], known: tuple[Floats, Floats] | None) -> None:
+    def bound_sides(self, sides: Ints, numbers: list[int], known: tuple[Floats, Floats] | None) -> None:
+        """Bound nodes of known sides (b, units), with bounds of units that hold already."""
         low, high = (np.broadcast_to(end, (len(sides), len(end))) for end in self.box)
+        self.solver.until = self.limits.deadline
         self.bound_nodes(Nodes(self.dense, low, high, sides, known), numbers)
+
+
+@lru_cache(maxsize=2)
+def _root(dense: Dense, low: bytes, high: bytes) -> Nodes:
+    """Return the node without known sides, from which searches for many objectives begin."""
+    v_low, v_high = np.frombuffer(low)[None], np.frombuffer(high)[None]
+    return Nodes(dense, v_low, v_high, np.full((1, dense.n_units), FREE, np.int8))

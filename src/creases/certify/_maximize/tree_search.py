@@ -6,8 +6,7 @@ multipliers of the node's relaxation. Points come from the relaxations, and coun
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
@@ -21,61 +20,64 @@ from creases.certify._maximize.one_layer import LayerSearch
 from creases.certify._maximize.queue_search import Extreme, Limits
 from creases.certify._maximize.side_search import SideSearch
 from creases.certify._maximize.triangle import Triangle
-from creases.certify._maximize.values import least_value
 from creases.certify.proofs._format import Leaf
-from creases.network import Network
+
+
+class Rows(Protocol):
+    """The rows whose smallest value is maximized."""
+
+    @property
+    def rows(self) -> Floats:
+        """Rows (k, n_out)."""
+
+    @property
+    def offsets(self) -> Floats:
+        """What is added to them (k,)."""
+
+    def values(self, X: Floats) -> Floats:
+        """Return the value (n,) at points."""
+
+    def improve(self, domain: Domain, x: Floats, until: float) -> Floats:
+        """Return a better point near x (n,), or x."""
+
+    def reached(self, domain: Domain, x: Floats, until: float) -> float:
+        """Return the value that x is proved to have."""
 
 
 class TreeSearch(SideSearch):
-    """The search for the largest of the smallest of ``rows y + offsets``, (k, n_out) and (k,).
+    """The search for the largest of the smallest of ``rows y + offsets``, (k, n_out) and (k,)."""
 
-    Parameters
-    ----------
-    improve
-        Returns a better point near one (n,), or that point.
-    values
-        Returns the values (p,) at points (p, n), in floating point.
-    """
-
-    def __init__(
-        self,
-        net: Network,
-        form: DenseForm,
-        rows: Floats,
-        offsets: Floats,
-        domain: Domain,
-        limits: Limits,
-        *,
-        values: Callable[[Floats], Floats],
-        improve: Callable[[Floats, float], Floats],
-        progress: Progress,
-    ) -> None:
+    def __init__(self, objective: Rows, form: DenseForm, domain: Domain, limits: Limits, progress: Progress) -> None:
         super().__init__(form, domain, limits, progress)
-        self.net, self.rows, self.offsets, self.values, self.improve = net, rows, offsets, values, improve
+        self.objective, self.rows, self.offsets = objective, objective.rows, objective.offsets
 
     def begin(self, start: Floats) -> None:
         """Try points (p, n) and what they improve to, and bound the root."""
         self.try_points(start)
-        super().begin(self.improve(self.where, self.limits.deadline)[None] if np.isfinite(self.lower) else start[:0])
+        super().begin(self.improve()[None] if np.isfinite(self.lower) else start[:0])
+
+    def improve(self) -> Floats:
+        """Return a better point near the best one (n,), or that point."""
+        return self.objective.improve(self.domain, self.where, self.limits.deadline)
 
     def proved_value(self) -> float:
         """Return the value that the best point is proved to have."""
-        return least_value(self.net, self.form, self.rows, self.offsets, self.where)
+        return self.objective.reached(self.domain, self.where, self.limits.deadline)
 
     def try_points(self, X: Floats) -> bool:
         """Evaluate points (p, n); keep the best that is in the domain, and return whether it is better than before."""
         if not len(X):
             return False
-        values = self.values(X)
+        values = self.objective.values(X)
         for i in np.argsort(-values, kind="stable")[:8]:
             if not values[i] > self.lower:
                 return False
             x = self.domain.move_inside(X[i], self.inner)
             if not self.domain.contains(x[None])[0]:
                 continue
-            value = float(values[i]) if x is X[i] else float(self.values(x[None])[0])
+            value = float(values[i]) if x is X[i] else float(self.objective.values(x[None])[0])
             if value > self.limits.stop_above:  # it ends the search: only what is proved counts
-                value = min(value, least_value(self.net, self.form, self.rows, self.offsets, x))
+                value = min(value, self.objective.reached(self.domain, x, np.inf))
             if value > self.lower:
                 self.lower, self.where = value, x
                 return True
@@ -88,7 +90,7 @@ class TreeSearch(SideSearch):
         if self.lower < 0 and is_open:
 
             def reaches(x: Floats) -> bool:
-                value = least_value(self.net, self.form, self.rows, self.offsets, x)
+                value = self.objective.reached(self.domain, x, np.inf)
                 if value > self.lower:
                     self.lower, self.where = value, x
                 return value >= 0
@@ -101,13 +103,13 @@ class TreeSearch(SideSearch):
     def _search_nodes(self, sides: Ints, until: float) -> bool:
         """Search nodes of known sides (b, units); return whether one of them stays open."""
         self._reset(len(sides), self.lower, self.where)
-        self._push(sides, list(range(len(sides))), None)
+        self.bound_sides(sides, list(range(len(sides))), None)
         self.advance()
         return bool(self.queue) or self.closed >= 0
 
     def _decide_exactly(self, nodes: Nodes, i: int, number: int, bound: float, near: Floats | None) -> bool:
         """Decide a node without open units in fractions; return whether that closed it."""
-        if self.form.fractions is None:
+        if self.form.exact_functions is None:
             return False
         middle = self.middle if near is None else self.middle + near
         is_on = (nodes.sides[i] == ON) | ((nodes.sides[i] == FREE) & (nodes.low[i] >= 0))
@@ -119,7 +121,7 @@ class TreeSearch(SideSearch):
             return True
         for x in nearby_floats(leaf.point, self.domain.box):
             if self.domain.contains(x[None])[0]:
-                value = least_value(self.net, self.form, self.rows, self.offsets, x)
+                value = self.objective.reached(self.domain, x, np.inf)
                 if value > self.lower:
                     self.lower, self.where = value, x
         value = round_up(leaf.value)
@@ -143,7 +145,7 @@ class TreeSearch(SideSearch):
 
     def _relax(self, nodes: Nodes, i: int, number: int, bound: float, slope: Floats) -> None:
         """Bound a node by its relaxation, and queue it if that is not enough."""
-        late = time.monotonic() >= self.limits.deadline
+        late = self.is_late(nodes, i)
         relaxed = None if late else Triangle(nodes, i, self.constraints).maximize(self.solver, self.rows, self.offsets)
         leaf, scores = Leaf("bounds"), np.zeros(self.dense.n_units)
         if relaxed is not None:
@@ -166,7 +168,7 @@ class TreeSearch(SideSearch):
             if relaxed.point is not None:
                 x = np.clip(self.middle + relaxed.point, *self.domain.box.T)
                 if self.try_points(x[None]):
-                    self.try_points(self.improve(self.where, self.limits.deadline)[None])
+                    self.try_points(self.improve()[None])
         if bound <= self.enough:
             self.close(number, bound, leaf)
             return

@@ -72,8 +72,8 @@ class Triangle:
         sign = np.where(leak > 1, -1.0, 1.0)[:, None]  # a unit that is steeper below 0 is the mirror image
         above = np.concatenate([*(lines.above[i] for lines in nodes.lines), np.zeros(0)])[self.open]
         below = np.concatenate([*(lines.below[i] for lines in nodes.lines), np.zeros(0)])[self.open]
-        over = np.concatenate([*(lines.above_intercept[i] for lines in nodes.lines), np.zeros(0)])[self.open]
-        under = np.concatenate([*(lines.below_intercept[i] for lines in nodes.lines), np.zeros(0)])[self.open]
+        over = np.concatenate([*(lines.above_at[i] for lines in nodes.lines), np.zeros(0)])[self.open]
+        under = np.concatenate([*(lines.below_at[i] for lines in nodes.lines), np.zeros(0)])[self.open]
         chord, intercept = np.where(leak > 1, below, above), np.where(leak > 1, under, over)
         z, h = self.z[self.open], np.zeros((len(self.open), self.width))
         h[np.arange(len(self.open)), 1 + self.n + np.arange(len(self.open))] = 1.0

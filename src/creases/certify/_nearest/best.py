@@ -12,6 +12,7 @@ import numpy as np
 from creases._typing import Bools, Floats
 from creases.certify._exact import exact_outputs
 from creases.certify._maximize.dense import round_up
+from creases.certify._maximize.values import exact_least
 from creases.certify._nearest.projection import project
 from creases.certify._nearest.question import Goal, Question, dual_length
 from creases.certify._nearest.rounding import Rounding
@@ -65,7 +66,7 @@ class Best:
         margin = exact_margin(self.question, point)
         if margin is None or margin >= 0:
             return None if margin is None else point
-        return self._nudge(point, sides, -float(margin), self._holds_exactly, FAR_EXACTLY)
+        return self._nudge(point, sides, round_up(-margin), self._holds_exactly, FAR_EXACTLY)
 
     def _holds_exactly(self, point: Floats) -> bool:
         margin = exact_margin(self.question, point)
@@ -127,7 +128,8 @@ class Best:
         """
         question, scale = self.question, scale if np.isfinite(scale) and scale > 0 else 1.0
         N, s = region_rows(question, sides)
-        A, b = goal_rows(question, goal, sides)
+        _, _, J, y = question.local.piece(sides)
+        A, b = -goal.G @ J, goal.G @ y + goal.g  # where the goal is reached by the piece
         rows, ends = np.vstack([question.sums[0], N, A]), np.concatenate([question.sums[1], s, b])
         low, high = (np.where(question.whole, at, end) for end in question.limits)
         near = project(rows, ends / scale, low / scale, high / scale, question.norm)
@@ -147,12 +149,6 @@ def region_rows(question: Question, sides: Bools) -> tuple[Floats, Floats]:
     A, a, _, _ = question.local.piece(sides)
     sign = np.where(sides, -1.0, 1.0)
     return sign[:, None] * A, -sign * a
-
-
-def goal_rows(question: Question, goal: Goal, sides: Bools) -> tuple[Floats, Floats]:
-    """Return where a goal is reached by the piece of sides (units,), as rows ``N u <= s``."""
-    _, _, J, y = question.local.piece(sides)
-    return -goal.G @ J, goal.G @ y + goal.g
 
 
 def find_changes(question: Question, best: Best, deadline: float, seed: int = 0) -> None:
@@ -247,16 +243,7 @@ def _along(gradient: Floats, norm: str) -> Floats:
 def exact_margin(question: Question, point: Floats) -> Fraction | None:
     """Return by how much the decision at an input differs, exactly; None for a network too large."""
     outputs = exact_outputs(question.net, point)
-    if outputs is None:
-        return None
-    margins = []
-    for goal in question.goals:
-        rows = [
-            sum((Fraction(w) * z for w, z in zip(row, outputs, strict=True) if w), Fraction(constant))
-            for row, constant in zip(goal.G.tolist(), goal.g.tolist(), strict=True)
-        ]
-        margins.append(min(rows))
-    return max(margins)
+    return None if outputs is None else max(exact_least(goal.G, goal.g, outputs) for goal in question.goals)
 
 
 def distance_above(question: Question, point: Floats) -> float:

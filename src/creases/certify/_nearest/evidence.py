@@ -119,8 +119,11 @@ class GoalTree:
         """Say that only inputs beyond the plane of the evidence count in a node and all nodes below."""
         self._cuts.setdefault(number, []).append(evidence)
 
-    def tree(self, question: Question, rows: int, radius: float) -> Tree:
-        """Return the tree of a proof in preorder that nothing is within a radius, for a goal of so many rows."""
+    def tree(self, question: Question, rows: int, radius: float) -> Tree | None:
+        """Return the tree of a proof in preorder that nothing is within a radius, for a goal of so many rows.
+
+        None where nothing showed the bound of a node, as numbers left the range of floats.
+        """
         nodes: list[Split | Leaf] = []
         stack = [0]
         while stack:
@@ -128,6 +131,8 @@ class GoalTree:
             shown = self._shown.get(number, [])
             last = next((part for part in shown if part.bound >= radius), None)
             if last is None and number not in self._splits:
+                if not shown:
+                    return None
                 last = shown[-1]
             cuts = [cut.multipliers(question, rows) for cut in self._cuts.get(number, ())]
             if last is not None:

@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from creases._typing import Floats, Ints
-from creases.certify._exact import Dyadic
-from creases.certify._maximize.exact_form import exact_functions
+from creases.certify._form import exact_functions
 from creases.certify._maximize.linear_program import Solver
 from creases.certify._nearest.question import Goal, Question
 from creases.certify._nearest.relaxation import Sides
+from creases.certify.proofs._checker.parts import Dyadic
 from creases.certify.proofs._format import Leaf, Multipliers, Split
 from creases.certify.proofs._record import TreeRecord
 
@@ -49,13 +49,16 @@ def exclude_goal(question: Question, goal: Goal, deadline: float) -> Exclusion:
     if question.integer.any() or question.net.n_units > MAX_UNITS or any(step.op == "choice" for step in steps):
         return Exclusion(None)
     functions = exact_functions(question.net)
-    return Exclusion(None) if functions is None else _Excluder(question, goal, functions).run(deadline)
+    if functions is None:
+        return Exclusion(None)
+    exact = [[part if isinstance(part, Dyadic) else Dyadic.of(part) for part in each] for each in functions]
+    return _Excluder(question, goal, exact).run(deadline)
 
 
 class _Excluder:
     def __init__(self, question: Question, goal: Goal, functions: list[list[Dyadic]]) -> None:
         self.question, self.goal, self.exact = question, goal, functions
-        self.floats = [[part.rounded()[0] for part in each] for each in functions]
+        self.floats = [[part.nearest()[0] for part in each] for each in functions]
         self.leak = np.concatenate([layer.leak for layer in question.layers.layers] or [np.zeros(0)])
         self.limits = _limit_rows(question)
         self.solver, self.record = Solver(), TreeRecord()
@@ -119,26 +122,26 @@ class _Excluder:
         place[opened] = 1 + n + np.arange(len(opened))
         for function in functions[:-1]:
             z = _compose(function, variables, width)
-            part = slice(start, start + len(function[0].integers if isinstance(z, Dyadic) else z))
+            part = slice(start, start + len(function[0].whole if isinstance(z, Dyadic) else z))
             free = place[part] >= 0
             selection = np.zeros((int(free.size), width))
             selection[np.flatnonzero(free), place[part][free]] = 1.0
-            variables.append(_add(_scale(z, np.where(free, 0.0, slopes[part])), lift(selection)))
+            variables.append(_scale(z, np.where(free, 0.0, slopes[part])) + lift(selection))
             entering.append(z)
             start = part.stop
-        goal = _multiply(lift(self.goal.G), _compose(functions[-1], variables, width))
+        goal = lift(self.goal.G) @ _compose(functions[-1], variables, width)
         shift = np.zeros((len(self.goal.g), width))
         shift[:, 0] = self.goal.g
         z = _stack(entering, width, lift)
-        sides = _scale(_take(z, known), np.where(slopes[known] == 1.0, 1.0, -1.0))
+        sides = _scale(z[known], np.where(slopes[known] == 1.0, 1.0, -1.0))
         pairs, leak = np.repeat(opened, 2), np.repeat(self.leak[opened], 2)
         leak[::2] = 1.0  # the line of the upper side, then that of the lower one
         sign = np.where(self.leak[pairs] > 1, -1.0, 1.0)
         of_h = np.zeros((len(pairs), width))
         of_h[np.arange(len(pairs)), place[pairs]] = sign
-        lines = _add(lift(of_h), _scale(_take(z, pairs), -sign * leak))
+        lines = lift(of_h) + _scale(z[pairs], -sign * leak)
         limits = np.pad(self.limits, ((0, 0), (0, len(opened))))
-        return _stack([_add(goal, lift(shift)), sides, lines, lift(limits)], width, lift)
+        return _stack([goal + lift(shift), sides, lines, lift(limits)], width, lift)
 
     def _close(self, slopes: Floats, opened: Ints, known: Ints, multipliers: Floats) -> Leaf | None:
         """Return the leaf of multipliers in fractions that show a node to be empty; None if there are none."""
@@ -153,7 +156,7 @@ class _Excluder:
         both = (steep & flat)[~single]
         chosen = np.concatenate([used[: k + f], np.repeat(both, 2), used[k + f + 2 * len(opened) :]])
         numbers = np.flatnonzero(chosen)
-        weights = solve_exactly(rows.integers[numbers][:, [*range(1, rows.integers.shape[1]), 0]])
+        weights = solve_exactly(rows.whole[numbers][:, [*range(1, rows.whole.shape[1]), 0]])
         if weights is None or min(weights) < 0:
             return None
         w = dict(zip(numbers.tolist(), weights, strict=True))
@@ -184,19 +187,19 @@ class _Excluder:
             lines = weight(k + f + 2 * i) + weight(k + f + 2 * i + 1) * Fraction(float(self.leak[unit]))
             of_z[unit] += lines if self.leak[unit] > 1 else -lines
         is_left = np.isin(np.arange(len(slopes)), left)
-        goal = Dyadic(np.array([[weight(r) for r in range(k)]], dtype=object), 0).times(Dyadic.of(self.goal.G))
-        totals = [goal.times(W) for W in self.exact[-1][1:]]
+        goal = Dyadic(np.array([[weight(r) for r in range(k)]], dtype=object), 0) @ Dyadic.of(self.goal.G)
+        totals = [goal @ W for W in self.exact[-1][1:]]
         stop = len(slopes)
         for j in reversed(range(len(self.exact) - 1)):
-            start = stop - len(self.exact[j][0].integers)
-            h = totals[j + 1].fractions()
+            start = stop - len(self.exact[j][0].whole)
+            h = totals[j + 1].fractions()[0]
             units = range(start, stop)
             for unit in set(units) & set(single.tolist()):
                 if h[unit - start] * (-1 if self.leak[unit] > 1 else 1) > 0:
                     return False
             z = [of_z[u] + (0 if is_left[u] else h[u - start] * Fraction(float(slopes[u]))) for u in units]
             exact = _as_dyadic(z)
-            totals = [a.plus(exact.times(W)) for a, W in zip(totals, self.exact[j][1:], strict=False)]
+            totals = [a + exact @ W for a, W in zip(totals, self.exact[j][1:], strict=False)]
             stop = start
         return True
 
@@ -250,24 +253,9 @@ def _limit_rows(question: Question) -> Floats:
     return np.array(rows).reshape(-1, 1 + n)
 
 
-def _multiply(A: Any, B: Any) -> Any:
-    return A.times(B) if isinstance(A, Dyadic) else A @ B
-
-
-def _add(A: Any, B: Any) -> Any:
-    return A.plus(B) if isinstance(A, Dyadic) else A + B
-
-
 def _scale(A: Any, factors: Floats) -> Any:
     """Return rows times a factor each."""
-    if not isinstance(A, Dyadic):
-        return A * factors[:, None]
-    exact = Dyadic.of(factors)
-    return Dyadic(np.asarray(A.integers * exact.integers[:, None], object), A.exponent + exact.exponent)
-
-
-def _take(A: Any, index: Ints) -> Any:
-    return Dyadic(A.integers[index], A.exponent) if isinstance(A, Dyadic) else A[index]
+    return A * (Dyadic.of(factors) if isinstance(A, Dyadic) else factors)[:, None]
 
 
 def _stack(parts: list[Any], width: int, lift: Any) -> Any:
@@ -282,12 +270,12 @@ def _compose(function: Any, variables: list[Any], width: int) -> Any:
     """Return an affine function of variables as rows (m, width), the constant first."""
     c, *matrices = function
     if isinstance(c, Dyadic):
-        wide = np.zeros((len(c.integers), width), dtype=object)
-        wide[:, 0] = c.integers
-        total: Any = Dyadic(wide, c.exponent)
+        wide = np.zeros((len(c.whole), width), dtype=object)
+        wide[:, 0] = c.whole
+        total: Any = Dyadic(wide, c.power)
     else:
         total = np.zeros((len(c), width))
         total[:, 0] = c
     for W, rows in zip(matrices, variables, strict=True):
-        total = _add(total, _multiply(W, rows))
+        total = total + W @ rows
     return total

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from creases._display import to_html
+from creases._document import Document, facts, table
 from creases._schema import INTEGER, sequence
+from creases._text import plural
 from creases._typing import Floats
 from creases._validation import check_arguments, check_count, check_number
 from creases.certify._few_columns import exclude_ball, has_few_columns
@@ -19,9 +21,10 @@ from creases.certify._nearest.best import Best, find_changes
 from creases.certify._nearest.evidence import GoalTree
 from creases.certify._nearest.exclusion import exclude_goal
 from creases.certify._nearest.proof import prove_change
-from creases.certify._nearest.question import Norm, Question, pose, predicted_class
+from creases.certify._nearest.question import Norm, Question, pose
 from creases.certify._nearest.search import Search
 from creases.certify.proofs import Proof
+from creases.certify.proofs._checker.statements import decision
 from creases.certify.proofs._format import Tree
 from creases.network import NetworkLike
 
@@ -36,6 +39,9 @@ EXCLUSION_TIME = 0.9
 
 #: Share of the budget that a search has at least, however long the network took to read.
 LEAST_TIME = 0.05
+
+#: Inputs that change most, which :meth:`Change.describe` lists.
+LISTED_INPUTS = 12
 
 #: A proof is for a radius below the lower bound by this share.
 PROOF_ROOM = 1e-6
@@ -104,6 +110,25 @@ class Change:
         bounds = f"{self.distance:.6g}" if self.proved else f"between {self.lower_bound:.6g} and {self.distance:.6g}"
         state = "proved" if self.proved else "not proved"
         return f"Change({self.predicted} to {self.reached}, {self.norm} distance {bounds}, {state})"
+
+    def describe(self) -> Document:
+        """Return how far the decision is from changing, what is proved, and the inputs that change most."""
+        state = "proved" if self.proved else f"not proved: between {self.lower_bound:.4g} and {self.distance:.4g}"
+        if self.point is None or self.change is None:
+            reach = "exists" if np.isinf(self.lower_bound) else f"is within {self.lower_bound:.4g}"
+            return Document("Nearest change", f"No other decision {reach} ({state}).")
+        about = {"decision": f"{self.predicted} to {self.reached}"}
+        about |= {f"{self.norm} distance": f"{self.distance:.4g}", "proof": state}
+        moved = np.argsort(-np.abs(self.change), kind="stable")
+        moved = moved[self.change[moved] != 0]
+        rows = [
+            [str(k), *(f"{part[k]:.4g}" for part in (self.x, self.point, self.change))]
+            for k in moved[:LISTED_INPUTS].tolist()
+        ]
+        rest = len(moved) - len(rows)
+        more = {"note": f"and {plural(rest, 'smaller change')}"} if rest else {}
+        inputs = table("Inputs", ("input", "from", "to", "change"), rows, **more)
+        return Document("Nearest change", "", [facts("Nearest change", about.items()), inputs], about)
 
     def _repr_html_(self) -> str:
         return to_html(self)
@@ -243,7 +268,7 @@ class _Solver:
         if self.best.distance > 0:
             share = 0.25 * (self.deadline - self.start)
             find_changes(question, self.best, self.start + share)
-        if np.isinf(self.best.distance) and not self._is_bounded:
+        if np.isinf(self.best.distance) and not all(np.isfinite(end).all() for end in self.question.limits):
             self._exclude()
         if np.isinf(self.best.distance) and not self.proved:
             self._widen()
@@ -292,10 +317,6 @@ class _Solver:
         self.stuck = finished and radius >= distance and self.lower <= before and self.best.distance >= distance
         self.quick = finished and self.quick
 
-    @property
-    def _is_bounded(self) -> bool:
-        return all(bool(np.isfinite(end).all()) for end in self.question.limits)
-
     def _exclude(self) -> None:
         """Show that no input at all reaches a goal, or find one that does."""
         now = time.perf_counter()
@@ -339,14 +360,12 @@ def _answer(question: Question, seconds: float, tolerance: float) -> Change:
     solver = _Solver(question, seconds, tolerance)
     solver.solve()
     point = solver.best.point
-    z = question.layers.values(question.x[None])[0][0]
     outputs = None if point is None else question.layers.values(point[None])[0][0]
-    predicted = predicted_class(z)
     return Change(
         x=question.x,
         point=point,
-        predicted=predicted,
-        reached=None if outputs is None else _reached(question, outputs, predicted),
+        predicted=question.predicted,
+        reached=None if outputs is None else _reached(question, outputs),
         distance=solver.best.distance,
         lower_bound=solver.lower,
         proved=solver.proved,
@@ -361,9 +380,9 @@ def _answer(question: Question, seconds: float, tolerance: float) -> Change:
     )
 
 
-def _reached(question: Question, outputs: Floats, predicted: int) -> int:
+def _reached(question: Question, outputs: Floats) -> int:
     """Return the class of the goal that is reached best."""
     goal = max(question.goals, key=lambda goal: goal.margins(outputs[None])[0])
     if len(outputs) == 1:
-        return int(goal.G[0, 0] > 0) if len(goal.g) == 1 and not goal.g[0] else predicted_class(outputs)
+        return int(goal.G[0, 0] > 0) if len(goal.g) == 1 and not goal.g[0] else decision(outputs)
     return int(goal.G[0].argmax())

@@ -7,29 +7,27 @@ computed with all rounding errors counted against it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_array
+from scipy.optimize import nnls
 
 from creases._typing import Floats
-from creases.certify._nearest.layers import gamma
+from creases.certify._maximize.linear_program import Solver
 from creases.certify._nearest.question import dual_length
-from creases.certify._nearest.rounding import TINY
-from creases.certify._nearest.solvers import SOLVED, dual_simplex, l1_tableau, least_distance, linf_tableau
+from creases.certify.proofs._rounding import TINY, gamma
 
-#: Feasibility tolerance of linear programs, the tightest that HiGHS accepts.
-LP_TOLERANCE = 1e-10
+#: What a solver ended with; the share of 1 below which least squares show that there is no point.
+SOLVED, EMPTY, STOPPED, NOTHING = 0, 1, 2, 1e-12
+
+#: Squares of larger numbers overflow: least squares are not made for them.
+LARGEST = 1e150
 
 #: Longer than any vector whose squares are too small for floats.
 SQUARES = 1e-150
 
 #: Rows shorter than this share of the longest are rounding: they bound nothing.
 SHORT = 1e-13
-
-#: Most entries of a dense tableau; larger programs are sparse.
-TABLEAU = 2**17
 
 
 class Nearest(NamedTuple):
@@ -103,43 +101,61 @@ def _solve(N: Floats, s: Floats, low: Floats, high: Floats, norm: str) -> Soluti
     if norm == "l2":
         state, u, y = least_distance(N, s, low, high)
         return state, u, y[:m], y[m : m + n], y[m + n :]
-    if (m + 3 * n) * 2 * n > TABLEAU:
-        return _solve_sparse(N, s, low, high, norm)
-    tableau = (l1_tableau if norm == "l1" else linf_tableau)(N, s, low, high)
-    state, x, y = dual_simplex(tableau)
-    u = x[:n] - x[n:] if norm == "l1" else x[:n] - x[n]
-    up, down, first = np.zeros(n), np.zeros(n), m
-    for part, end in ((up, high), (down, low)):
-        finite = np.isfinite(end)
-        part[finite] = y[first : first + int(finite.sum())]
-        first += int(finite.sum())
-    return state, u, y[:m], up, down
-
-
-def _solve_sparse(N: Floats, s: Floats, low: Floats, high: Floats, norm: str) -> Solution:
-    """Solve a larger linear program by HiGHS: u = p - q for L1, |u| <= t for Linf."""
-    n, m = N.shape[1], len(s)
-    A: Any
-    if norm == "l1":
-        A, b, cost = np.hstack([N, -N]), s, np.ones(2 * n)
+    if norm == "l1":  # u = p - q
+        rows, limits, cost = np.hstack([N, -N]), s, -np.ones(2 * n)
         ends = (np.maximum(np.append(low, -high), 0.0), np.maximum(np.append(high, -low), 0.0))
-    else:
-        A = np.zeros((m + 2 * n, n + 1))
-        A[:m, :n], A[m : m + n, :n], A[m + n :, :n], A[m:, n] = N, np.eye(n), -np.eye(n), -1.0
-        A = csr_array(A)
-        b, cost = np.append(s, np.zeros(2 * n)), np.eye(1, n + 1, n)[0]
+    else:  # |u| <= t
+        eye, t = np.eye(n), np.ones((n, 1))
+        rows = np.vstack([np.hstack([N, np.zeros((m, 1))]), np.hstack([eye, -t]), np.hstack([-eye, -t])])
+        limits, cost = np.append(s, np.zeros(2 * n)), -np.eye(1, n + 1, n)[0]
         ends = (np.append(low, 0.0), np.append(high, np.inf))
-    options: Any = {"primal_feasibility_tolerance": LP_TOLERANCE, "dual_feasibility_tolerance": LP_TOLERANCE}
-    limits: Any = np.column_stack(ends)
-    answer: Any = linprog(cost, A, b, bounds=limits, method="highs", options=options)
-    if answer.status != 0:
+    answer = Solver().maximize(cost, rows, limits, *ends)
+    if answer is None:
         return _solve(N, s, low, high, "l2")
-    u = answer.x[:n] - answer.x[n:] if norm == "l1" else answer.x[:n]
-    y = np.maximum(-answer.ineqlin.marginals[:m], 0.0)
-    if norm == "l1":  # limits take the part of N^T y that the norm does not pay for
-        pull = y @ N
-        up = np.maximum(np.where(high < 0, 1.0, -1.0) - pull, 0.0)
-        down = np.maximum(np.where(low > 0, 1.0, -1.0) + pull, 0.0)
+    y = answer.multipliers[:m]
+    if answer.point is None:
+        return EMPTY, np.zeros(n), y, np.maximum(-(y @ N), 0.0), np.maximum(y @ N, 0.0)
+    u = answer.point[:n] - answer.point[n:] if norm == "l1" else answer.point[:n]
+    # Limits take the part of N^T y that the norm does not pay for.
+    if norm == "l1":
+        up, down = np.where(high < 0, 1.0, -1.0) - y @ N, np.where(low > 0, 1.0, -1.0) + y @ N
     else:
-        up, down = np.maximum(-answer.upper.marginals[:n], 0.0), np.maximum(answer.lower.marginals[:n], 0.0)
-    return SOLVED, u, y, up, down
+        down = y @ N + answer.multipliers[m : m + n] - answer.multipliers[m + n :]
+        up = -down
+    return SOLVED, u, y, np.maximum(up, 0.0), np.maximum(down, 0.0)
+
+
+def least_distance(N: Floats, s: Floats, low: Floats, high: Floats) -> tuple[int, Floats, Floats]:
+    """Return the point of ``N u <= s, low <= u <= high`` nearest to the origin, as least squares [1]_.
+
+    Returns
+    -------
+    state, u, y : int, ndarray (n,), (m + 2 n,)
+        ``SOLVED`` with the point, ``EMPTY`` or ``STOPPED``; multipliers of the rows, of upper and of lower limits.
+
+    References
+    ----------
+    .. [1] Lawson, Hanson, "Solving Least Squares Problems", 1974, section 23.4: least distance programming.
+    """
+    m, n = N.shape
+    up, down = np.flatnonzero(np.isfinite(high)), np.flatnonzero(np.isfinite(low))
+    eye = np.eye(n)
+    normals, ends = np.vstack([N, eye[up], -eye[down]]), np.concatenate([s, high[up], -low[down]])
+    used = np.concatenate([np.arange(m), m + up, m + n + down])
+    y, u = np.zeros(m + 2 * n), np.zeros(n)
+    problem, last = np.empty((n + 1, len(ends))), np.zeros(n + 1)
+    np.negative(normals.T, out=problem[:n])
+    np.negative(ends, out=problem[n])
+    last[n] = 1.0
+    if not len(ends) or not (np.abs(problem) < LARGEST).all():  # nnls itself crashes without a column
+        return STOPPED, u, y
+    try:
+        weights, _ = nnls(problem, last)
+    except RuntimeError:  # too many steps
+        return STOPPED, u, y
+    rest = 1.0 + float(ends @ weights)  # of the squares: 0 where multipliers show that no point exists
+    if rest <= NOTHING:
+        y[used] = weights
+        return EMPTY, u, y
+    y[used] = weights / rest
+    return SOLVED, -(y[used] @ normals), y

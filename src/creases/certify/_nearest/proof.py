@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from creases._typing import Floats
 from creases.certify._nearest.evidence import GoalTree
-from creases.certify._nearest.question import Question, predicted_class
+from creases.certify._nearest.question import Question
 from creases.certify.proofs import Proof, check_proof
 from creases.certify.proofs._digest import make_proof
 from creases.certify.proofs._format import ClaimProof, NearestStatement, Tree
@@ -27,43 +27,26 @@ def prove_change(
         return None, "the network has choices (max-pooling, say), whose sides no proof of a distance can split"
     if radius > 0 and len(trees) < len(question.goals):
         return None, "the lower bound was found without a tree of sides"
-    keys = _keys(question) if radius > 0 else []
-    parts = tuple(
-        ClaimProof(key, tree.tree(question, len(goal.g), radius) if isinstance(tree, GoalTree) else tree)
-        for key, goal, tree in zip(keys, question.goals, trees, strict=False)
-    )
-    proof = make_proof(_statement(question, point, distance, radius), parts, net=question.net)
+    parts = []
+    for goal, tree in zip(question.goals, trees if radius > 0 else (), strict=False):
+        nodes = tree.tree(question, len(goal.g), radius) if isinstance(tree, GoalTree) else tree
+        if nodes is None:
+            return None, "the search bounded a part without numbers that show it"
+        parts.append(ClaimProof(goal.key, nodes))
+    proof = make_proof(_statement(question, point, distance, radius), tuple(parts), net=question.net)
     answer = check_proof(proof, question.net)
     return (proof, "") if answer else (None, f"the check refused the tree: {answer.text}")
 
 
 def _statement(question: Question, point: Floats | None, distance: float, radius: float) -> NearestStatement:
-    target: Any = question.target
-    is_range = isinstance(target, tuple | list)
-    ends = tuple(None if end is None or np.isinf(end) else float(end) for end in target) if is_range else None
-    return NearestStatement(
+    return replace(
+        question.asked,
         x=tuple(question.x.tolist()),
-        predicted=predicted_class(question.layers.values(question.x[None])[0][0]),
-        norm=question.norm,
         weights=tuple(question.weights.tolist()),
         box=tuple(zip(question.low.tolist(), question.high.tolist(), strict=True)),
         lower_bound=radius,
         integer=tuple(int(j) for j in np.flatnonzero(question.integer)),
         one_hot=question.one_hot,
-        target=None if is_range or target is None else int(target),
-        target_range=ends,  # type: ignore[arg-type]
         distance=None if point is None else distance,
         point=None if point is None else tuple(point.tolist()),
     )
-
-
-def _keys(question: Question) -> list[tuple[str | int, ...]]:
-    """Return the name of each goal's claim."""
-    target: Any = question.target
-    if isinstance(target, tuple | list):
-        return [("goal",)]
-    if len(question.layers.c) == 1:
-        return [("goal", int(question.goals[0].G[0, 0] > 0))]
-    if target is not None:
-        return [("goal", int(target))]
-    return [("goal", int(goal.G[0].argmax())) for goal in question.goals]

@@ -12,7 +12,12 @@ import torch
 
 from creases._typing import Bools, Floats, Ints
 from creases._validation import check_box, check_choice, check_index, check_numbers, check_vector
-from creases.certify._nearest.layers import ROUNDOFF, Layers, gamma, read_layers
+from creases.certify._exact import exact_outputs
+from creases.certify._form import Layers, read_layers
+from creases.certify._whole_numbers import check_columns
+from creases.certify.proofs._checker.statements import Subject, decision, nearest_goals
+from creases.certify.proofs._format import ClaimKey, NearestStatement
+from creases.certify.proofs._rounding import UNIT, gamma
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
 
@@ -23,6 +28,7 @@ Norm = Literal["l1", "l2", "linf"]
 class Goal:
     """A convex way to reach a different decision: outputs z with ``G z + g >= 0``."""
 
+    key: ClaimKey  #: of its claim in a proof
     G: Floats  #: (rows, n_out)
     g: Floats  #: (rows,)
 
@@ -48,7 +54,12 @@ class Question:
     one_hot: tuple[tuple[int, ...], ...]  #: groups of columns of which one is 1 and the others 0
     goals: tuple[Goal, ...]  #: one of them must be reached
     layers: Layers  #: the network as a function of its input
-    target: Any  #: as it was asked for
+    asked: NearestStatement  #: the class of x in exact arithmetic, and what it should become
+
+    @property
+    def predicted(self) -> int:
+        """Class of x."""
+        return self.asked.predicted
 
     @cached_property
     def columns(self) -> Bools:
@@ -65,7 +76,7 @@ class Question:
     def limits(self) -> tuple[Floats, Floats]:
         """Least and largest u, rounded outwards: (n,) each, infinite where there is no limit."""
         low, high = self.to_local(self.low), self.to_local(self.high)
-        return low - 8 * ROUNDOFF * np.abs(low), high + 8 * ROUNDOFF * np.abs(high)
+        return low - 8 * UNIT * np.abs(low), high + 8 * UNIT * np.abs(high)
 
     @cached_property
     def sums(self) -> tuple[Floats, Floats]:
@@ -96,7 +107,7 @@ class Question:
         A limit that excludes 0 makes a column 1; a column that cannot be 1 is 0. Ends that are known are kept.
         """
         for columns, at_zero, at_one, is_taken in self._groups:
-            room = 8 * ROUNDOFF * (np.abs(at_zero) + np.abs(at_one))
+            room = 8 * UNIT * (np.abs(at_zero) + np.abs(at_one))
             is_one, is_zero = low[columns] > at_zero + room, high[columns] < at_one - room
             if is_one.any() or is_taken:
                 is_zero |= ~is_one
@@ -195,16 +206,11 @@ def pose(
     low, high = np.full(n, -np.inf), np.full(n, np.inf)
     if box is not None:
         low, high = check_box(box, n).T.copy()
-    names = {"fixed": fixed, "integer": integer, "rising": rising, "falling": falling}
+    limited = check_columns(integer, one_hot, n)
+    names = {"fixed": fixed, "integer": limited.whole.tolist(), "rising": rising, "falling": falling}
     masks = {name: _mask(columns, n, name) for name, columns in names.items()}
-    groups = tuple(tuple(check_index(int(i), n, "one_hot") for i in group) for group in one_hot)
-    grouped = [i for group in groups for i in group]
-    if not all(groups) or len(set(grouped)) < len(grouped):
-        raise InputError("one_hot", "be groups of one column or more, none of them in two groups", f"{groups}")
-    for group in groups:
-        part = list(group)
-        masks["integer"][part] = True
-        low[part], high[part] = np.maximum(low[part], 0.0), np.minimum(high[part], 1.0)
+    part = [j for group in limited.one_hot for j in group]
+    low[part], high[part] = np.maximum(low[part], 0.0), np.minimum(high[part], 1.0)
     low = np.where(masks["rising"], np.maximum(low, point), low)
     high = np.where(masks["falling"], np.minimum(high, point), high)
     low, high = (np.where(masks["fixed"], point, end) for end in (low, high))
@@ -212,13 +218,15 @@ def pose(
         column = int((low > high).argmax())
         raise InputError("box", "allow a value for each column", f"none for column {column}")
     layers = read_layers(work)
-    goals = _goals(layers.values(point[None])[0][0], target)
-    return Question(work, point, norm, scale, low, high, masks["integer"], groups, goals, layers, target)  # type: ignore[arg-type]
-
-
-def predicted_class(z: Floats) -> int:
-    """Return the class decided at outputs (n_out,): the largest, or whether a single one is positive."""
-    return int(z[0] > 0) if len(z) == 1 else int(z.argmax())
+    exact = exact_outputs(work, point)
+    predicted = decision(layers.values(point[None])[0][0].tolist() if exact is None else exact)
+    reached, ends = _check_target(target, work.n_out)
+    asked = NearestStatement((), predicted, norm, (), (), np.inf, target=reached, target_range=ends)  # type: ignore[arg-type]
+    goals = tuple(
+        Goal(key, np.array([row.astype(float) for row in C]), np.array([float(value) for value in e]))
+        for key, (C, e) in nearest_goals(Subject(None, n, work.n_out), asked).items()
+    )
+    return Question(work, point, norm, scale, low, high, masks["integer"], limited.one_hot, goals, layers, asked)  # type: ignore[arg-type]
 
 
 def _mask(columns: Sequence[int], n: int, name: str) -> Bools:
@@ -228,31 +236,13 @@ def _mask(columns: Sequence[int], n: int, name: str) -> Bools:
     return mask
 
 
-def _goals(z: Floats, target: Any) -> tuple[Goal, ...]:
-    """Return the goals for a target, given the outputs (n_out,) at x."""
-    m = len(z)
-    if isinstance(target, tuple | list):
-        return (_range_goal(target, m),)
-    predicted = predicted_class(z)
-    classes = range(max(m, 2))
-    if target is not None:
-        target = check_index(target, len(classes), "target")
-    if m == 1:
-        sign = 1.0 if (1 - predicted if target is None else target) == 1 else -1.0
-        return (Goal(np.array([[sign]]), np.zeros(1)),)
-    eye = np.eye(m)
-    if target is not None:
-        return (Goal(np.delete(eye[target] - eye, target, axis=0), np.zeros(m - 1)),)
-    others = [j for j in classes if j != predicted]
-    return tuple(Goal((eye[j] - eye[predicted])[None], np.zeros(1)) for j in others)
-
-
-def _range_goal(target: Sequence[Any], m: int) -> Goal:
+def _check_target(target: Any, m: int) -> tuple[int | None, tuple[float | None, float | None] | None]:
+    """Return the class to reach, or the range of a single output; an end of it may be open."""
+    if not isinstance(target, tuple | list):
+        return None if target is None else check_index(target, max(m, 2), "target"), None
     if len(target) != 2 or m != 1:
         raise InputError("target", "be a class, or a pair (lo, hi) for a network of one output", repr(target))
     lo, hi = (None if end is None or np.isinf(end) else float(end) for end in target)
-    rows = [([1.0], -lo)] if lo is not None else []
-    rows += [([-1.0], hi)] if hi is not None else []
-    if not rows or (lo is not None and hi is not None and lo > hi):
+    if (lo is None and hi is None) or (lo is not None and hi is not None and lo > hi):
         raise InputError("target", "be a pair (lo, hi) with lo <= hi, one of them finite", repr(target))
-    return Goal(np.array([row for row, _ in rows]), np.array([constant for _, constant in rows]))
+    return None, (lo, hi)

@@ -21,7 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Bools, Floats, Ints
-from creases.certify._nearest.layers import ROUNDOFF, Layers, gamma
+from creases.certify._form import Layers
+from creases.certify.proofs._checker.claims import MULTIPLES
+from creases.certify.proofs._rounding import gamma
+from creases.certify.proofs._spec import Lines, is_nearly_open, relu_lines
 
 Sides = NDArray[np.int8]  #: of each unit: 1 above zero, 0 below, -1 not known
 
@@ -30,9 +33,6 @@ BACKWARDS = 2**22
 
 #: Numbers of the rows that are bounded at once.
 BLOCK = 2**18
-
-#: Multipliers of a plane that are tried, relative to the sizes of the rows.
-MULTIPLIERS = (0.125, 0.25, 0.5, 1.0, 2.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,14 +65,15 @@ class Balls:
             for weight in self._weights(G, q, t, high / 2 - low / 2):  # any multiplier of q u >= t gives a bound
                 shift = weight * t
                 top[rows] = np.minimum(top[rows], self._maxima(G + weight[:, None] * q, low, high, shift) - shift)
-        return top + b
+        top = top + b
+        return np.where(np.isfinite(top), top, np.inf)  # nan and minus infinity are of overflow
 
     def _weights(self, G: Floats, q: Floats, t: Floats, half: Floats) -> list[Floats]:
         """Return multipliers (rows,) of planes to try; those that are best in a Euclidean ball are known."""
         if self.norm != "l2":
             length = np.maximum(np.abs(q * half).max(axis=1, initial=0.0), 1e-300)
             size = np.abs(G * half).max(axis=1, initial=0.0) / length
-            return [share * size for share in MULTIPLIERS]
+            return [share * size for share in MULTIPLES]
         along, size = (G * q).sum(axis=1), (G * G).sum(axis=1)
         across = np.sqrt(np.maximum(size - along**2, 0.0))
         half_width = np.sqrt(np.maximum(self.radius**2 - t**2, 1e-24 * self.radius**2))
@@ -95,41 +96,10 @@ class Balls:
         return np.asarray(np.where(is_off, in_box, np.minimum(in_box, self.radius * length)) + error)
 
 
-class Lines(NamedTuple):
-    """Lines that enclose each unit: ``below z + below_at <= h <= above z + above_at``, (b, units) each."""
-
-    above: Floats
-    above_at: Floats
-    below: Floats
-    below_at: Floats
-
-
-def lines(low: Floats, high: Floats, leak: Floats, sides: Sides, is_steep: Bools | bool | None = None) -> Lines:
-    """Return lines around units with bounds and sides (b, units), and leaks (units,).
-
-    ``is_steep`` says which units that may be on both sides have the free line of their upper side. By default those
-    that are there on more of the interval.
-    """
-    on, off = (sides == 1) | (low >= 0), (sides == 0) | (high <= 0)
-    bent = ~(on | off)
-    only = np.where(on, 1.0, leak)
-    chord = np.where(bent, (high - leak * low) / np.where(bent, high - low, 1.0), only)
-    convex, zero = leak <= 1, np.zeros(low.shape)
-    # The chord is beyond the unit at both ends, whatever its slope was rounded to.
-    room = 8 * ROUNDOFF * ((np.abs(leak) + np.abs(chord)) * np.abs(low) + (1 + np.abs(chord)) * np.abs(high))
-    at_low, at_high = (leak - chord) * low, (1 - chord) * high
-    chord_at = np.where(convex, np.maximum(at_low, at_high) + room, np.minimum(at_low, at_high) - room)
-    chord_at = np.where(bent, chord_at, 0.0)
-    steep = 101 * high >= -100 * low if is_steep is None else is_steep
-    free = np.where(bent, np.where(steep, 1.0, leak), only)
-    if convex.all():
-        return Lines(chord, chord_at, free, zero)
-    return Lines(
-        np.where(convex, chord, free),
-        np.where(convex, chord_at, zero),
-        np.where(convex, free, chord),
-        np.where(convex, zero, chord_at),
-    )
+def lines(low: Floats, high: Floats, leak: Floats, sides: Sides, steep: bool | None = None) -> Lines:
+    """Return lines around units with bounds and sides (b, units), and leaks (units,)."""
+    on = (sides == 1) | ((low >= 0) & (sides != 0))
+    return relu_lines(low, high, leak, on, ~on & ((sides == 0) | (high <= 0)), steep)
 
 
 class Upper(NamedTuple):
@@ -207,11 +177,10 @@ def bound_units(
         layer, units = net.layers[k], net.units(k)
         side, least, most = sides[:, units], low[:, units], high[:, units]
         new_low, new_high = _interval(net, balls, low, high, k)
-        least, most = np.maximum(least, new_low - errors[units]), np.minimum(most, new_high + errors[units])
+        least, most = np.fmax(least, new_low - errors[units]), np.fmin(most, new_high + errors[units])  # nan: overflow
         least = np.where(side == 1, np.maximum(least, 0.0), least)
         most = np.where(side == 0, np.minimum(most, 0.0), most)
-        # As the checker of proofs does, those that are far from their bend are not bounded backwards.
-        of, rows = np.nonzero((100 * least < most) & (100 * most > least) & some[:, None])
+        of, rows = np.nonzero(is_nearly_open(least, most) & some[:, None])
         if len(rows) and (not k or layer.W.size <= BACKWARDS):
             done = slice(0, units.start)
             around = lines(low[:, done], high[:, done], leak[done], sides[:, done])

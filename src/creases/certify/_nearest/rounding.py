@@ -14,10 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from creases._typing import Floats
-from creases.certify._nearest.layers import Layers, gamma
-
-#: Larger than any error of numbers that are too small for full precision.
-TINY = 1e-290
+from creases.certify._form import Layers
+from creases.certify.proofs._rounding import LEAST, TINY, gamma
 
 
 class Rounding:
@@ -52,7 +50,8 @@ class Rounding:
         error = self.share * size + weight @ self._passed[:before] + c_error
         if W_error is not None:
             error = error + W_error @ v
-        return size, error * (1 + self.share) + TINY
+        lost = LEAST * (8 + before) * v.sum()  # of coefficients, by underflow: as much as what they belong to is large
+        return size, error * (1 + self.share) + lost + TINY
 
     def outputs(self, rows: Floats, constants: Floats) -> Floats:
         """Return errors (r,) of bounds of combinations (r, n_out) of the outputs, plus constants (r,)."""

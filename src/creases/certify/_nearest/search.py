@@ -27,11 +27,12 @@ import numpy as np
 from creases._typing import Bools, Floats, Ints
 from creases.certify._nearest.best import Best
 from creases.certify._nearest.evidence import Evidence, GoalTree
-from creases.certify._nearest.layers import ROUNDOFF
 from creases.certify._nearest.projection import Distance, Nearest, bound_distance, project
 from creases.certify._nearest.question import Question
-from creases.certify._nearest.relaxation import Balls, Lines, OutOfTimeError, Sides, bound_units, lines, upper_bounds
+from creases.certify._nearest.relaxation import Balls, OutOfTimeError, Sides, bound_units, lines, upper_bounds
 from creases.certify._nearest.rounding import Rounding
+from creases.certify.proofs._rounding import UNIT
+from creases.certify.proofs._spec import Lines
 
 #: Lower lines that goals are bounded with: the steeper side by interval, then all flat, then all steep.
 SLOPES = (None, False, True)
@@ -217,7 +218,7 @@ class Search:
             value = sign * (x + sign * np.minimum(sign * end, self.reach) / weights)
             inner = sign * np.floor(value + 1e-9 * (1 + np.abs(value)))
             whole = weights * (inner - x)
-            ends.append(np.where(question.whole, whole + sign * 8 * ROUNDOFF * np.abs(whole), end))
+            ends.append(np.where(question.whole, whole + sign * 8 * UNIT * np.abs(whole), end))
         return ends[0], ends[1]
 
     def _cut(self, node: Node) -> None:
@@ -277,7 +278,7 @@ class Search:
         for is_up, number in enumerate(tree.split(node.number, "input", name, value)):
             low, high = node.u_low.copy(), node.u_high.copy()
             end = weight * ((np.ceil(value) if is_up else np.floor(value)) - x)
-            room = 8 * ROUNDOFF * abs(end)
+            room = 8 * UNIT * abs(end)
             if is_up:
                 low[column] = end - room
             else:

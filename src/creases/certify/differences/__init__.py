@@ -1,8 +1,8 @@
 """Two networks in a box: by how much their outputs differ, and whether they ever decide differently.
 
 ``difference_bounds`` proves bounds of each output's difference, ``largest_difference`` adds what a search reaches,
-``compare_decisions`` returns an input that both decide differently or a proof that there is none. ``join_networks`` and
-``Joint`` make one network of two.
+``compare_decisions`` returns an input that both decide differently or a proof that there is none. ``Joint`` makes one
+network of two.
 """
 
 from creases.certify.differences._decisions import DecisionComparison, compare_decisions

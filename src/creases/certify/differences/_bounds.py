@@ -69,11 +69,10 @@ def rounding_error(a: Network, b: Network, boxes: Tensor) -> Tensor:
 
 
 class DifferenceBounds:
-    """Bounds of ``b - a`` over each of k boxes (k, n_in, 2), for two networks of one architecture in float64."""
+    """Bounds of ``b - a`` over k boxes, for two networks of one architecture, from the bounds of each of them."""
 
-    def __init__(self, a: Network, b: Network, boxes: Tensor) -> None:
-        self.a, self.b = a, b
-        self.of_a, self.of_b = LinearBounds(a, boxes), LinearBounds(b, boxes)
+    def __init__(self, of_a: LinearBounds, of_b: LinearBounds) -> None:
+        self.a, self.b, self.of_a, self.of_b = of_a.net, of_b.net, of_a, of_b
         self.entering: dict[int, Interval] = {}  # of the difference of what enters each bend, by the number of the step
         with torch.no_grad():
             self.output = self._forward()  #: (k, *shape)
@@ -85,9 +84,9 @@ class DifferenceBounds:
             inputs = [values[value] for value in p.inputs]
             if p.is_bend:
                 self.entering[i] = self._tighten(p.inputs[0], inputs[0])
-                values.append(self._bend_range(i))
+                values.append(self._bend_range(i).without_overflow())
             else:
-                values.append(self._affine_range(p, q, inputs))
+                values.append(self._affine_range(p, q, inputs).without_overflow())
         return self._tighten(len(self.a.steps), values[-1])
 
     # -- intervals, forward -------------------------------------------------------------------------------------------
@@ -153,10 +152,8 @@ class DifferenceBounds:
         for i in reversed(range(value)):
             if i + 1 in of_change:
                 constant += self._change_back(i, of_change, of_a)
-            if i + 1 in of_a:
-                constant += self._value_back(i, of_a)
-        G = of_a.get(0, rows.new_zeros(boxes, r, *self.a.input_shape)).flatten(2)  # the input itself does not change
-        return self.of_a.worst(G, constant)
+        lost = self.of_a.lost(value) + self.of_b.lost(value)  # differences are no larger than both values together
+        return self.of_a.worst(*self.of_a.carry_back(of_a, value, constant + 4 * lost[:, None]))
 
     def _change_back(self, i: int, of_change: dict[int, Tensor], of_a: dict[int, Tensor]) -> Tensor:
         """Replace the difference of a step's output by those of its inputs and by a's values; return the constants."""
@@ -172,15 +169,6 @@ class DifferenceBounds:
         if change is not None:
             _add(of_a, p.inputs, transpose_step(change, shapes, G))
         return G.new_zeros(G.shape[:2]) if offset is None else (G * offset).flatten(2).sum(2)
-
-    def _value_back(self, i: int, of_a: dict[int, Tensor]) -> Tensor:
-        step, G = self.a.steps[i], of_a.pop(i + 1)
-        if step.is_bend:
-            back, terms = self.of_a.bend_back(i, G)
-            _add(of_a, step.inputs, back)
-            return terms.flatten(2).sum(2)
-        _add(of_a, step.inputs, transpose_step(step, [self.a.shapes[value] for value in step.inputs], G))
-        return G.new_zeros(G.shape[:2]) if step.offset is None else (G * step.offset).flatten(2).sum(2)
 
     def _bend_back(self, i: int, G: Tensor) -> tuple[Tensor, Tensor]:
         """Return coefficients of the difference of what enters a bend, and constants: lines around slope times it."""

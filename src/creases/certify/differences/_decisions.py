@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import permutations
 from typing import Any, Literal
 
 import numpy as np
@@ -15,20 +15,24 @@ from creases._typing import Floats, Ints
 from creases._validation import check_box, check_number
 from creases.certify._exact import exact_outputs
 from creases.certify._maximize.domain import Domain
-from creases.certify._maximize.objectives import LeastRow
+from creases.certify._maximize.objectives import pose
 from creases.certify._maximize.search import Limits, maximize_objective
 from creases.certify.differences._joint import NO_TREE, as_pair, join_networks
 from creases.certify.proofs import Proof
+from creases.certify.proofs._checker.statements import Subject, decision, derive_claims
 from creases.certify.proofs._digest import make_proof
-from creases.certify.proofs._format import ClaimProof, DecisionsStatement, Leaf
+from creases.certify.proofs._format import ClaimKey, ClaimProof, DecisionsStatement, Leaf
 from creases.certify.propagation._linear import LinearBounds
 from creases.network import Network, NetworkLike
 
 #: Random inputs at which decisions are compared, and segments between them along which a boundary is looked for.
 SAMPLES, SEGMENTS = 2000, 400
 
-#: Candidates at a time that are checked without rounding.
-CHECKS = 3
+#: Candidates that are checked without rounding: at a time, and in all.
+CHECKS, ALL_CHECKS = 3, 24
+
+#: Share of a budget in which an input is looked for that both decide differently.
+SEARCH_TIME = 0.5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,7 +83,8 @@ def compare_decisions(
     seed
         Seed of the random inputs.
     budget
-        Seconds for a proof by branch and bound where the bounds of the whole box do not decide; none by default.
+        Seconds for all of it, with branch and bound where the bounds of the whole box do not decide; without a budget
+        there is none.
 
     Examples
     --------
@@ -91,13 +96,14 @@ def compare_decisions(
     >>> compare_decisions(a, b, (0.75, 1)).verdict
     'same'
     """
+    begin = time.monotonic()
+    seconds = np.inf if budget is None else check_number(budget, "budget", above=0)
     first, second = (net.to("cpu").to(torch.float64) for net in as_pair(a, b))
     ends = check_box(box, first.n_in)
     sides = tuple((float(low), float(high)) for low, high in ends)
-    witness = _search_witness(first, second, ends, start, seed)
+    witness = _search_witness(first, second, ends, start, seed, begin + SEARCH_TIME * seconds)
     if witness is None:
-        seconds = None if budget is None else check_number(budget, "budget", above=0)
-        witness, trees = _prove(first, second, ends, seconds)
+        witness, trees = _prove(first, second, ends, None if budget is None else begin + seconds)
         if witness is None:
             if trees is None:
                 return DecisionComparison("unknown")
@@ -107,24 +113,18 @@ def compare_decisions(
     return DecisionComparison("different", witness, classes, make_proof(statement, net=first, other=second))
 
 
-def _proof(
-    a: Network, b: Network, box: tuple[tuple[float, float], ...], trees: dict[tuple[int, int], Any]
-) -> Proof | None:
+def _proof(a: Network, b: Network, box: tuple[tuple[float, float], ...], trees: dict[ClaimKey, Any]) -> Proof | None:
     """Return the proof that both always decide alike; None where a tree is missing."""
     if any(tree is None for tree in trees.values()):
         return None
-    proofs = tuple(ClaimProof(("pair", *pair), tree) for pair, tree in trees.items())
+    proofs = tuple(ClaimProof(pair, tree) for pair, tree in trees.items())
     return make_proof(DecisionsStatement("same", box), proofs, net=a, other=b)
 
 
 def _exact_classes(a: Network, b: Network, x: Floats) -> tuple[int, int]:
     """Return the classes that both decide for at an input (n_in,), without rounding where that is possible."""
-    one, other = (_decide(exact_outputs(net, x) or np.asarray(net(x)).reshape(-1).tolist()) for net in (a, b))
+    one, other = (decision(exact_outputs(net, x) or np.asarray(net(x)).reshape(-1).tolist()) for net in (a, b))
     return one, other
-
-
-def _decide(y: list[Any]) -> int:
-    return int(y[0] > 0) if len(y) == 1 else max(range(len(y)), key=lambda k: (y[k], -k))
 
 
 def _classes(net: Network, X: Floats) -> Ints:
@@ -132,29 +132,37 @@ def _classes(net: Network, X: Floats) -> Ints:
     return np.asarray(outputs.argmax(axis=1) if outputs.shape[1] > 1 else outputs[:, 0] > 0, np.int64)
 
 
-def _search_witness(a: Network, b: Network, box: Floats, start: Any, seed: int) -> Floats | None:
+def _search_witness(a: Network, b: Network, box: Floats, start: Any, seed: int, until: float) -> Floats | None:
+    """Return an input that both decide differently, if one is found by a time of ``time.monotonic()``."""
+    for k, x in enumerate(_candidates(a, b, box, start, seed, until)):
+        if _differs(a, b, x):
+            return x
+        if k + 1 == ALL_CHECKS or time.monotonic() >= until:
+            break
+    return None
+
+
+def _candidates(a: Network, b: Network, box: Floats, start: Any, seed: int, until: float) -> Iterator[Floats]:
+    """Yield inputs that both decide differently in floats: random ones, and where a's decision changes."""
     rng, (low, high) = np.random.default_rng(seed), box.T
     X = rng.uniform(low, high, size=(SAMPLES, len(low)))
     if start is not None:
         X = np.vstack([np.clip(a.as_batch(start, "start")[0].flatten(1).numpy(), low, high), X])
     in_a = _classes(a, X)
     differ = np.flatnonzero(in_a != _classes(b, X))
-    for k in differ[:CHECKS]:
-        if _differs(a, b, X[k]):
-            return np.asarray(X[k])
+    yield from X[differ[:CHECKS]]
     i, j = rng.integers(len(X), size=(2, 20 * SEGMENTS))
     pairs = np.flatnonzero(in_a[i] != in_a[j])[:SEGMENTS]
     left, right = X[i[pairs]], X[j[pairs]]
     for _ in range(60 if len(pairs) else 0):  # halve each segment, the end points stay on either side of a's boundary
+        if time.monotonic() >= until:
+            return
         middle = (left + right) / 2
         stays = _classes(a, middle) == _classes(a, left)
         left, right = np.where(stays[:, None], middle, left), np.where(stays[:, None], right, middle)
         for points in (left, right):
             differ = np.flatnonzero(_classes(a, points) != _classes(b, points))
-            for k in differ[:CHECKS]:
-                if _differs(a, b, points[k]):
-                    return np.asarray(points[k])
-    return None
+            yield from points[differ[:CHECKS]]
 
 
 def _differs(a: Network, b: Network, x: Floats) -> bool:
@@ -163,41 +171,29 @@ def _differs(a: Network, b: Network, x: Floats) -> bool:
 
 
 def _prove(
-    a: Network, b: Network, box: Floats, budget: float | None
-) -> tuple[Floats | None, dict[tuple[int, int], Any] | None]:
+    a: Network, b: Network, box: Floats, deadline: float | None
+) -> tuple[Floats | None, dict[ClaimKey, Any] | None]:
     """Return a witness, or trees that show for each pair of classes that there is none, or neither."""
-    joint, m = join_networks(a, b), a.n_out
+    joint = join_networks(a, b)
     bounds = LinearBounds(joint, torch.from_numpy(box)[None])
-    pairs = list(permutations(range(max(m, 2)), 2))
-    rows = {pair: _disagreement(m, *pair) for pair in pairs}
+    statement = DecisionsStatement("same", tuple((low, high) for low, high in box.tolist()))
+    claims = derive_claims(Subject(None, a.n_in, a.n_out, nets=2), statement)
+    pairs, objectives = list(claims), {pair: pose(joint, claim) for pair, claim in claims.items()}
     with torch.no_grad():
-        stacked = torch.from_numpy(np.concatenate(list(rows.values())))
+        stacked = torch.from_numpy(np.concatenate([each.rows for each in objectives.values()]))  # type: ignore[union-attr]
         upper = bounds.worst(*bounds.linear_upper(stacked))[0].numpy().reshape(len(pairs), 2)
     open_pairs = [pair for pair, ends in zip(pairs, upper, strict=True) if (ends >= 0).all()]
-    trees: dict[tuple[int, int], Any] = {pair: (Leaf("bounds"),) for pair in pairs if pair not in open_pairs}
-    if not open_pairs or budget is None:
+    trees: dict[ClaimKey, Any] = {pair: (Leaf("bounds"),) for pair in pairs if pair not in open_pairs}
+    if not open_pairs or deadline is None:
         return None, None if open_pairs else trees
-    deadline, domain = time.monotonic() + budget, Domain(box, np.zeros((0, len(box))), np.zeros(0))
+    domain = Domain(box, np.zeros((0, len(box))), np.zeros(0))
     proved = True
     for k, pair in enumerate(open_pairs):
         now = time.monotonic()
         until = now + max(deadline - now, 0.0) / (len(open_pairs) - k)
-        objective = LeastRow(joint, rows[pair], np.zeros(2))
-        extreme = maximize_objective(objective, domain, Limits(until, stop_above=0.0, stop_below=-1e-12))
+        extreme = maximize_objective(objectives[pair], domain, Limits(until, stop_above=0.0, stop_below=-1e-12))
         if extreme.lower > 0 and _differs(a, b, extreme.where):
             return extreme.where, None
         proved &= extreme.upper < 0
         trees[pair] = extreme.tree
     return None, trees if proved else None
-
-
-def _disagreement(m: int, i: int, j: int) -> Floats:
-    """Return the rows (2, 2 m) that are both at least 0 where a puts class i before j and b puts j before i."""
-    rows = np.zeros((2, 2 * m))
-    if m == 1:  # class 1 is a positive output, class 0 any other
-        sign = 1.0 if i == 1 else -1.0
-        rows[0, 0], rows[1, 1] = sign, -sign
-    else:
-        rows[0, [i, j]] = 1.0, -1.0
-        rows[1, [m + j, m + i]] = 1.0, -1.0
-    return rows

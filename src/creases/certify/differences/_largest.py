@@ -22,6 +22,7 @@ from creases.certify.differences._joint import NO_TREE, as_pair, subtract_networ
 from creases.certify.proofs import Proof
 from creases.certify.proofs._digest import make_proof
 from creases.certify.proofs._format import ClaimProof, DifferenceEntry, DifferencesStatement
+from creases.certify.propagation import Interval
 from creases.certify.propagation._linear import LinearBounds
 from creases.errors import InputError
 from creases.network import Network, NetworkLike
@@ -35,6 +36,9 @@ ASCENT_SIZE = 5 * 10**8
 
 #: Points climb from region to region by linear programs where regions have no more numbers in their rows.
 CLIMB_SIZE = 2**17
+
+#: Share of a budget for the local search.
+SEARCH_TIME = 0.3
 
 #: A proof is for upper bounds that are larger by this share.
 PROOF_ROOM = 1e-9
@@ -97,11 +101,11 @@ def box_difference_bounds(a: Network, b: Network, boxes: Tensor) -> tuple[Floats
     bounds = LinearBounds(net, boxes)
     both = bounds.tighten(len(net.steps), bounds.output)
     if has_same_architecture(a, b):
-        error = rounding_error(a, b, boxes)
-        for first, second, sign in ((a, b, -1), (b, a, 1)):  # from either side: neither is always tighter
-            low, high = (end.flatten(1) for end in DifferenceBounds(first, second, boxes).output)
-            low, high = low - error, high + error
-            both = both.intersect(type(both)(low, high) if sign == 1 else type(both)(-high, -low))
+        error, of_a, of_b = rounding_error(a, b, boxes), LinearBounds(a, boxes), LinearBounds(b, boxes)
+        for pair, sign in (((of_a, of_b), -1), ((of_b, of_a), 1)):  # from either side: neither is always tighter
+            low, high = (end.flatten(1) for end in DifferenceBounds(*pair).output)
+            low, high = Interval(low - error, high + error).without_overflow()
+            both = both.intersect(Interval(low, high) if sign == 1 else Interval(-high, -low))
     return np.asarray(both.low.numpy()), np.asarray(both.high.numpy())
 
 
@@ -140,15 +144,17 @@ def largest_difference(
     >>> found.lower.round(9).tolist(), found.where.tolist(), found.upper.round(9).tolist()
     ([0.5], [[-1.0]], [0.5])
     """
+    begin = time.monotonic()
+    seconds = np.inf if budget is None else check_number(budget, "budget", above=0)
     a, b = _work_pair(a, b)
     ends = check_box(box, a.n_in)
     net = subtract_networks(a, b)
     low, high = (part[0] for part in box_difference_bounds(a, b, torch.from_numpy(ends)[None]))
     upper = np.maximum(np.abs(low), np.abs(high))
-    lower, where = _search(net, ends, start, seed)
+    lower, where = _search(net, ends, start, seed, begin + SEARCH_TIME * seconds)
     lower = np.where(upper == 0, 0.0, lower)
     found = LargestDifference(lower, where, upper)
-    return found if budget is None else _tighten(a, b, net, ends, found, check_number(budget, "budget", above=0))
+    return found if budget is None else _tighten(a, b, net, ends, found, begin + seconds)
 
 
 def _work_pair(a: NetworkLike, b: NetworkLike) -> tuple[Network, Network]:
@@ -156,18 +162,23 @@ def _work_pair(a: NetworkLike, b: NetworkLike) -> tuple[Network, Network]:
     return first, second
 
 
-def _search(net: Network, box: Floats, start: Any, seed: int) -> tuple[Floats, Floats]:
-    """Return the largest ``|output|`` (m,) that samples and climbs from them reach for certain, and where (m, n_in)."""
+def _search(net: Network, box: Floats, start: Any, seed: int, until: float) -> tuple[Floats, Floats]:
+    """Return the largest ``|output|`` (m,) that samples and climbs from them reach for certain, and where (m, n_in).
+
+    After a time of ``time.monotonic()`` samples alone count.
+    """
     points = _start_points(net, box, start, seed)
     values = np.abs(np.asarray(net(points)).reshape(len(points), -1))
     best = torch.from_numpy(points[np.unique(np.argsort(-values, axis=0)[:TOP])])
     largest, where = np.full(net.n_out, -np.inf), np.zeros((net.n_out, net.n_in))
     domain, eye = Domain(box, np.zeros((0, len(box))), np.zeros(0)), np.eye(net.n_out)
     for j in range(net.n_out):
-        for x in (_climb(net, box, best, j), points[values[:, j].argmax()]):
+        for x in (points[values[:, j].argmax()], _climb(net, box, best, j, until)):
+            if np.isfinite(largest[j]) and time.monotonic() >= until:
+                break
             sign = 1.0 if float(net(x).reshape(-1)[j]) >= 0 else -1.0
             objective = LeastRow(net, sign * eye[j : j + 1], np.zeros(1))
-            top = objective.improve(domain, x) if len(box) * net.n_units <= CLIMB_SIZE else x
+            top = objective.improve(domain, x, until) if len(box) * net.n_units <= CLIMB_SIZE else x
             value = max(objective.reached(domain, top), 0.0)
             if value > largest[j]:
                 largest[j], where[j] = value, top
@@ -189,7 +200,7 @@ def _start_points(net: Network, box: Floats, start: Any, seed: int) -> Floats:
     return np.concatenate(points)
 
 
-def _climb(net: Network, box: Floats, points: Tensor, j: int, *, steps: int = 40) -> Floats:
+def _climb(net: Network, box: Floats, points: Tensor, j: int, until: float, *, steps: int = 40) -> Floats:
     """Return the best point (n_in,) of ascents of ``|output j|`` by gradient signs, with steps that shrink to 1 %."""
     lo, hi = torch.from_numpy(box).T
     count = max(2, ASCENT_SIZE // (steps * net.n_out * sum(net.sizes)))
@@ -197,6 +208,8 @@ def _climb(net: Network, box: Floats, points: Tensor, j: int, *, steps: int = 40
         points = points[net(points).reshape(len(points), -1)[:, j].abs().topk(count).indices]
     x, best, most = points, points[0], -1.0
     for share in np.geomspace(0.5, 0.01, steps):
+        if time.monotonic() >= until:
+            break
         x = x.detach().requires_grad_()
         with torch.enable_grad():
             height = forward(net, x.reshape(-1, *net.input_shape)).reshape(len(x), -1)[:, j].abs()
@@ -210,15 +223,16 @@ def _climb(net: Network, box: Floats, points: Tensor, j: int, *, steps: int = 40
 
 
 def _tighten(
-    a: Network, b: Network, net: Network, box: Floats, found: LargestDifference, budget: float
+    a: Network, b: Network, net: Network, box: Floats, found: LargestDifference, deadline: float
 ) -> LargestDifference:
     """Narrow the bounds of each output by branch and bound, the output with the largest difference first."""
-    deadline = time.monotonic() + budget
     lower, where, upper = found.lower.copy(), found.where.copy(), found.upper.copy()
     domain = Domain(box, np.zeros((0, len(box))), np.zeros(0))
     order = np.argsort(-upper, kind="stable")
     trees: dict[int, tuple[float, list[Any]]] = {}
     for k, j in enumerate(order):
+        if time.monotonic() >= deadline:
+            return LargestDifference(lower, where, upper, None, "there was no time to search for every output")
         most, parts = 0.0, []
         for n_left, sign in ((2, 1.0), (1, -1.0)):
             now = time.monotonic()

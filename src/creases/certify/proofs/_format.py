@@ -100,7 +100,10 @@ class Domain:
 
 @dataclass(frozen=True)
 class CaseSet:
-    """A set that must not occur: inputs of a box with ``A x <= b`` whose outputs have ``C y + D x <= d``."""
+    """A set that must not occur: inputs of a box with ``A x <= b`` whose outputs have ``C y + D x <= d``.
+
+    The rows of ``strict`` must be below their limits.
+    """
 
     box: tuple[tuple[Extended, Extended], ...]
     A: Rows
@@ -108,6 +111,7 @@ class CaseSet:
     C: Rows
     D: Rows
     d: tuple[Number, ...]
+    strict: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -236,6 +240,18 @@ class DecisionsStatement:
     point: Point | None = None
 
 
+@dataclass(frozen=True)
+class UnitsStatement:
+    """Units of ReLUs are on one side all over a box: never positive, ``("off", u)``, or never negative, ``("on", u)``.
+
+    Units are numbered as they come, bend after bend.
+    """
+
+    box: tuple[tuple[Extended, Extended], ...]
+    off: tuple[int, ...] = ()
+    on: tuple[int, ...] = ()
+
+
 Statement = (
     VerifyStatement
     | HoldsStatement
@@ -244,6 +260,7 @@ Statement = (
     | NearestStatement
     | DifferencesStatement
     | DecisionsStatement
+    | UnitsStatement
 )
 
 STATEMENTS: dict[str, Any] = {
@@ -254,6 +271,7 @@ STATEMENTS: dict[str, Any] = {
     "nearest": NearestStatement,
     "differences": DifferencesStatement,
     "decisions": DecisionsStatement,
+    "units": UnitsStatement,
 }
 
 

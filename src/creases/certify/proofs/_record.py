@@ -57,10 +57,6 @@ class TreeRecord:
             self._children[numbers[number]] = numbers[first], numbers[second]
         return numbers
 
-    def open_nodes(self) -> list[int]:
-        """Return the nodes that are neither split nor closed."""
-        return [number for number, node in enumerate(self._nodes) if node is None]
-
     def tree(self) -> Tree:
         """Return the tree, in preorder; no node may be open."""
         nodes: list[Split | Leaf] = []

@@ -18,6 +18,7 @@ from creases.certify.proofs._format import (
     Proof,
     RangeEntry,
     RangeStatement,
+    UnitsStatement,
     VerifyStatement,
 )
 
@@ -36,6 +37,7 @@ def describe(proof: Proof) -> str:
         NearestStatement: _nearest,
         DifferencesStatement: _differences,
         DecisionsStatement: _decisions,
+        UnitsStatement: _units,
     }
     text: str = writers[type(statement)](statement)
     return text
@@ -229,3 +231,12 @@ def _decisions(statement: DecisionsStatement) -> str:
     return (
         f"at {_numbers(statement.point)} of {place} the first network decides for class {i}, the second for class {j}"
     )
+
+
+def _units(statement: UnitsStatement) -> str:
+    parts = []
+    for units, end in ((statement.off, "above"), (statement.on, "below")):
+        if units:
+            numbers = ", ".join(map(str, units[: 4 * SHOWN])) + (", ..." if len(units) > 4 * SHOWN else "")
+            parts.append(f"what enters {'unit' if len(units) == 1 else 'each of units'} {numbers} is never {end} 0")
+    return f"in {_box(statement.box)} {' and '.join(parts)}"

@@ -1,13 +1,6 @@
-"""Interval arithmetic: bounds of every value of a network while its input stays in a box, and of rounding errors [1]_.
+"""Interval arithmetic: bounds of every value of a network while its input stays in a box, and of rounding errors.
 
-A sum of n products computed in float64, in any order, with or without fused operations, differs from the exact value by
-at most ``gamma(n) = n u / (1 - n u)`` times the sum of the magnitudes of its terms, ``u = 2^-53``, and by n times the
-smallest positive number where products underflow. So bounds become valid in real arithmetic for a product of magnitudes
-more.
-
-References
-----------
-.. [1] Higham, "Accuracy and Stability of Numerical Algorithms", SIAM 2002, section 3.1.
+Bounds become valid in real arithmetic for a product of magnitudes more (:mod:`creases.certify.proofs._rounding`).
 """
 
 from __future__ import annotations
@@ -20,6 +13,7 @@ import torch
 from torch import Tensor
 
 from creases._program import AFFINE_OPS, Step
+from creases.certify.proofs._rounding import TINY, UNIT, gamma
 from creases.errors import InputError
 from creases.network import Network
 
@@ -39,6 +33,11 @@ class Interval(NamedTuple):
     def straddles_zero(self) -> Tensor:
         """Whether an entry may have either sign: below 0 at one end and above 0 at the other."""
         return (self.low < 0) & (self.high > 0)
+
+    def without_overflow(self) -> Interval:
+        """Return the interval with no bound where a sum overflowed: nan, or an infinity at the wrong end."""
+        low = torch.where(self.low < torch.inf, self.low, -torch.inf)
+        return Interval(low, torch.where(self.high > -torch.inf, self.high, torch.inf))
 
     def intersect(self, other: Interval) -> Interval:
         """Return the bounds that both intervals together give."""
@@ -91,7 +90,7 @@ def propagate(step: Step, inputs: Sequence[Interval]) -> Interval:
 
 def propagate_boxes(step: Step, inputs: Sequence[Interval]) -> Interval:
     """Return the bounds of a step's output over many boxes, (b, *shape) each."""
-    return _propagate_bend(step, inputs[0]) if step.is_bend else _propagate_affine(step, inputs)
+    return (_propagate_bend(step, inputs[0]) if step.is_bend else _propagate_affine(step, inputs)).without_overflow()
 
 
 def output_change_bound(net: Network, changes: Mapping[int, Tensor]) -> float:
@@ -119,15 +118,12 @@ def _propagate_bend(step: Step, z: Interval) -> Interval:
         return Interval(z.low.amax(-1), z.high.amax(-1))
     if step.leak is None:
         return Interval(z.low.clamp(min=0), z.high.clamp(min=0))
-    ends = [_leaky_relu(end, step.leak) for end in z]
-    inner = torch.where(z.straddles_zero, torch.zeros_like(z.low), ends[0])  # abs has its minimum at 0
+    zero = torch.zeros_like(z.low)  # where the leak is 0: 0 * inf would be NaN
+    ends = [torch.where(end > 0, end, torch.where(step.leak == 0, zero, step.leak * end)) for end in z]
+    inner = torch.where(z.straddles_zero, zero, ends[0])  # abs has its minimum at 0
     least, most = torch.minimum(torch.minimum(*ends), inner), torch.maximum(torch.maximum(*ends), inner)
     lost = underflow(step, z)
     return Interval(least - gamma(1) * least.abs() - lost, most + gamma(1) * most.abs() + lost)
-
-
-def _leaky_relu(z: Tensor, leak: Tensor) -> Tensor:
-    return torch.where(z > 0, z, torch.where(leak == 0, torch.zeros_like(z), leak * z))  # 0 * inf would be NaN
 
 
 def _propagate_affine(step: Step, inputs: Sequence[Interval]) -> Interval:
@@ -147,14 +143,13 @@ def _propagate_affine(step: Step, inputs: Sequence[Interval]) -> Interval:
 
 def add_up(a: Tensor, b: Tensor) -> Tensor:
     """Return a number that is not less than the sum."""
-    total = a + b
-    return total + 2 * UNIT * total.abs()  # a sum of two numbers is rounded relative to itself and does not underflow
+    total = a + b  # rounded relative to itself, without underflow, and not at all where one of the two is 0
+    return torch.where((a == 0) | (b == 0), total, total + 2 * UNIT * total.abs())
 
 
 def add_down(a: Tensor, b: Tensor) -> Tensor:
     """Return a number that is not larger than the sum."""
-    total = a + b
-    return total - 2 * UNIT * total.abs()
+    return -add_up(-a, -b)
 
 
 def _linear_range(step: Step, inputs: Sequence[Interval]) -> tuple[Tensor, Tensor]:
@@ -210,23 +205,11 @@ def _linear(step: Step, values: Sequence[Tensor], options: dict[str, object], te
 # -- rounding errors, a priori ----------------------------------------------------------------------------------------
 
 
-#: Half the distance from 1 to the next number.
-UNIT = 2.0**-53
-
-#: More than the products of a sum can lose by underflow, and magnitudes whose products are far from it.
-UNDERFLOW, SAFE = 1e-290, 1e-140
+#: Magnitudes whose products are far from underflow.
+SAFE = 1e-140
 
 #: Steps that only move numbers.
 _MOVES = ("reshape", "permute", "gather", "concat", "stack", "pad")
-
-
-def gamma(n: int) -> float:
-    """Return the relative error of a sum of n products, with room for errors in the sum of magnitudes itself.
-
-    Larger than Higham's by a tenth and eight terms: the sum of magnitudes is rounded too, and so is what is added to
-    it or subtracted afterwards.
-    """
-    return 1.1 * (n + 8) * UNIT if n else 0.0
 
 
 def forward_terms(step: Step, shapes: Sequence[tuple[int, ...]]) -> int:
@@ -269,7 +252,7 @@ def underflow(step: Step, values: Sequence[Tensor]) -> float:
     if step.op in ("add", *_MOVES):
         return 0.0
     weights = [step.tensors[name] for name in ("weight", "factor", "matrix", "leak") if name in step.tensors]
-    return UNDERFLOW if any(_is_tiny(part) for part in (*weights, *values)) else 0.0
+    return TINY if any(_is_tiny(part) for part in (*weights, *values)) else 0.0
 
 
 def _is_tiny(values: Tensor) -> bool:

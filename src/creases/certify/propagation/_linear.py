@@ -7,7 +7,8 @@ have in common cancels; where no unit changes side in the box the bounds are exa
 
 All bounds hold in real arithmetic. Coefficients are what was computed, whatever their rounding errors: what the
 rounding of a step may change is a sum of products of coefficients and of the sizes of the step's terms over the box,
-which is added to the constant.
+which is added to the constant. What coefficients lose by underflow counts as much as the values they belong to are
+large. Where a sum overflows there is no bound.
 
 References
 ----------
@@ -22,19 +23,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from creases._program import Step
+from creases.certify.proofs._rounding import LEAST, TINY, UNIT, gamma
+from creases.certify.proofs._spec import relu_lines
 from creases.certify.propagation._intervals import (
-    UNDERFLOW,
-    UNIT,
     Interval,
     add_down,
     add_up,
     backward_terms,
-    gamma,
     linear_error,
     propagate_boxes,
     underflow,
@@ -92,6 +93,7 @@ class LinearBounds:
         self.values: list[Interval] = []  #: (b, *shape) of every value, by intervals from the last bends
         self.leads: dict[int, Tensor] = {}  # of each choice: by how much any candidate can exceed the reference one
         self._errors: list[Tensor] = []  # (b, size) of each value but the input; see _value_errors
+        self._losses: list[Tensor] = []  # (b,) of each value and those before it; see lost
         self._bend_lines: dict[int, tuple[Line, Line]] = {}
         self._uses = Counter(value for step in net.steps for value in step.inputs)
         with torch.no_grad():
@@ -169,7 +171,8 @@ class LinearBounds:
         up, down = G.clamp(min=0), G.clamp(max=0)
         reach = _dot(up, self.high) + _dot(down, self.low)
         size = torch.maximum(self.low.abs(), self.high.abs())
-        return add_up(constant, reach + gamma(2 * G.shape[2]) * _dot(up - down, size) + UNDERFLOW)
+        upper = add_up(constant, reach + gamma(2 * G.shape[2]) * _dot(up - down, size) + TINY)
+        return torch.where(upper.isfinite(), upper, torch.inf)
 
     def linear_upper(self, rows: Tensor, value: int | None = None) -> tuple[Tensor, Tensor]:
         """Return affine functions of the input that rows times a value (by default the output) never exceed.
@@ -187,10 +190,23 @@ class LinearBounds:
         """
         value = len(self.net.steps) if value is None else value
         boxes, k = len(self.center), rows.shape[-2]
-        coefficients = {value: rows.expand(boxes, k, -1).reshape(boxes, k, *self.net.shapes[value])}
-        constant, size, error = (rows.new_zeros(boxes, k) for _ in range(3))
-        errors = self._value_errors(value)
-        for i in reversed(range(value)):
+        return self.carry_back(
+            {value: rows.expand(boxes, k, -1).reshape(boxes, k, *self.net.shapes[value])},
+            value,
+            rows.new_zeros(boxes, k),
+        )
+
+    def carry_back(self, coefficients: dict[int, Tensor], last: int, constant: Tensor) -> tuple[Tensor, Tensor]:
+        """Return affine functions of the input above combinations of values up to a last one, and constants (b, k).
+
+        Parameters
+        ----------
+        coefficients
+            (b, k, *shape) by the number of the value; what they are combined from is taken out.
+        """
+        (boxes, k), size, error = constant.shape, constant.abs(), torch.zeros_like(constant)
+        errors = self._value_errors(last)
+        for i in reversed(range(last)):
             G = coefficients.pop(i + 1, None)
             if G is None:
                 continue
@@ -204,8 +220,9 @@ class LinearBounds:
                 error = error + lost
             for v, part in zip(step.inputs, back, strict=True):
                 coefficients[v] = coefficients[v] + part if v in coefficients else part
-        G = _flat(coefficients.get(0, rows.new_zeros(boxes, k, *self.net.input_shape)), 2)
-        return G, add_up(constant, (1 + gamma(2 * value + 1)) * error + gamma(value + 1) * size)  # sums over steps
+        G = _flat(coefficients.get(0, constant.new_zeros(boxes, k, *self.net.input_shape)), 2)
+        error = error + self.lost(last)[:, None]
+        return G, add_up(constant, (1 + gamma(2 * last + 1)) * error + gamma(last + 1) * size)  # sums over steps
 
     def _affine_terms(self, i: int, G: Tensor) -> tuple[list[Tensor], Tensor | None, Tensor | None]:
         """Return coefficients of a step's inputs, what is added to the constant, and what rounding adds to that."""
@@ -221,15 +238,19 @@ class LinearBounds:
             up = G.clamp(min=0)
             more = _dot(_flat(up, 2), _flat(intercept, 1))
             lines = torch.addcmul(G * below[:, None], up, (above - below)[:, None])
-            return [lines], more, gamma(n) * more + UNDERFLOW
+            return [lines], more, gamma(n) * more + TINY
         back, terms = self.bend_back(i, G)
         terms = _flat(terms, 2)
-        return back, terms.sum(2), gamma(n) * terms.abs().sum(2) + UNDERFLOW
+        return back, terms.sum(2), gamma(n) * terms.abs().sum(2) + TINY
 
     def _lines(self, i: int) -> tuple[Line, Line]:
         """Return the lines above and below a bend of relus over each box."""
         if i not in self._bend_lines:
-            self._bend_lines[i] = relu_lines(*self.entering[i], self.net.steps[i].leak)
+            (low, high), leak = (end.numpy() for end in self.entering[i]), self.net.steps[i].leak
+            a = np.zeros(()) if leak is None else leak.double().numpy()
+            parts = (torch.from_numpy(part) for part in relu_lines(low, high, a, low >= 0, (low < 0) & (high <= 0)))
+            above, above_at, below, below_at = parts
+            self._bend_lines[i] = (above, above_at), (below, below_at)
         return self._bend_lines[i]
 
     def _value_errors(self, last: int) -> dict[int, Tensor]:
@@ -241,7 +262,7 @@ class LinearBounds:
         for v in range(len(self._errors) + 1, last + 1):
             step = self.net.steps[v - 1]
             size = self.values[v].size
-            error = 8 * UNIT * size + UNDERFLOW
+            error = 8 * UNIT * size + TINY
             if step.op == "relu":  # the slopes are at most 1, or the leak
                 entering = self.entering[v - 1].size
                 error = error + 8 * UNIT * (entering if step.leak is None else entering * (1 + step.leak.abs()))
@@ -256,6 +277,15 @@ class LinearBounds:
                     error = error + gamma(size[0].numel()) * step.offset.abs()
             self._errors.append(_flat(error, 1))
         return self._without_movements(last)
+
+    def lost(self, last: int) -> Tensor:
+        """Return what underflow of coefficients of the values before a last one can matter over each box: (b,)."""
+        for v in range(len(self._losses), last):
+            readers = [step for step in self.net.steps if v in step.inputs]
+            terms = sum(8 + backward_terms(step, [self.net.shapes[u] for u in step.inputs]) for step in readers)
+            before = self._losses[-1] if self._losses else torch.zeros(len(self.center), dtype=torch.float64)
+            self._losses.append(before + LEAST * terms * _flat(self.values[v].size, 1).sum(1))
+        return self._losses[last - 1] if last else torch.zeros(len(self.center), dtype=torch.float64)
 
     def _without_movements(self, last: int) -> dict[int, Tensor]:
         """Return the errors with those of steps that only move coefficients at their inputs: fewer products."""
@@ -290,28 +320,6 @@ def _dot(rows: Tensor, x: Tensor) -> Tensor:
     return torch.bmm(rows, x.unsqueeze(2)).squeeze(2)
 
 
-def relu_lines(low: Tensor, high: Tensor, leak: Tensor | None) -> tuple[Line, Line]:
-    """Return lines above and below a relu over an interval: its chord, and one through 0 along one of its sides.
-
-    The chord's slope is rounded; its intercept is such that the line with that slope is beyond the relu at both ends.
-    """
-    a = torch.zeros_like(low) if leak is None else leak.expand_as(low)
-    at_low, at_high = torch.where(low > 0, low, a * low), torch.where(high > 0, high, a * high)
-    bent = (low < 0) & (high > 0)
-    only = torch.where(low >= 0, 1.0, a)
-    slope = torch.where(bent, (at_high - at_low) / (high - low).clamp(min=1e-300), only)
-    left, right = (a - slope) * low, (1.0 - slope) * high
-    tangent = torch.where(bent, torch.where(101 * high >= -100 * low, 1.0, a), only)
-    convex = a <= 1  # else it is steeper below 0, concave, and its chord is below it
-    zero = torch.zeros_like(low)
-    over, under = torch.maximum(left, right), torch.minimum(left, right)
-    over = torch.where(bent, over + gamma(1) * over.abs() + UNDERFLOW, zero)
-    under = torch.where(bent, under - gamma(1) * under.abs() - UNDERFLOW, zero)
-    above = torch.where(convex, slope, tangent), torch.where(convex, over, zero)
-    below = torch.where(convex, tangent, slope), torch.where(convex, zero, under)
-    return above, below
-
-
 def _choice_back(G: Tensor, low: Tensor, high: Tensor, lead: Tensor) -> tuple[list[Tensor], Tensor]:
     """As ``bend_back``, for a choice: at least a candidate s, at most a line in z_s above the other candidates."""
     K = low.shape[-1]
@@ -324,7 +332,7 @@ def _choice_back(G: Tensor, low: Tensor, high: Tensor, lead: Tensor) -> tuple[li
     slope = torch.where(top <= s_low, 1.0, slope)
     ends = [torch.maximum(end, top) - slope * end for end in (s_low, s_high)]
     size = torch.maximum(top.abs(), torch.maximum(s_low.abs(), s_high.abs()))
-    intercept = torch.maximum(*ends) + gamma(2) * size + UNDERFLOW
+    intercept = torch.maximum(*ends) + gamma(2) * size + TINY
     intercept = torch.where(top <= s_low, 0.0, intercept)
     # Alternatively it is at most z_s plus the lead of the others: take the line that is lower in the middle.
     middle, lead = (s_low + s_high) / 2, lead.unsqueeze(-1)

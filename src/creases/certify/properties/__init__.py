@@ -6,8 +6,8 @@ what ``put_side_by_side`` makes of them.
 """
 
 from creases.certify._case import Case
-from creases.certify.properties._property import Property, put_side_by_side
+from creases.certify.properties._property import Property, match_networks, put_side_by_side
 from creases.certify.properties._verify import verify
 from creases.certify.properties._vnnlib import parse_vnnlib, read_vnnlib
 
-__all__ = ["Case", "Property", "parse_vnnlib", "put_side_by_side", "read_vnnlib", "verify"]
+__all__ = ["Case", "Property", "match_networks", "parse_vnnlib", "put_side_by_side", "read_vnnlib", "verify"]

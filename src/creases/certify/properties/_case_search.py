@@ -61,9 +61,11 @@ def decide_cases(
     """Return a verdict on cases that must not occur, and the trees of all of them; None where there are none."""
     report = progress or (lambda what, done, total: None)
     begin = time.monotonic()
-    splits_sides = columns or (not keep_trees and _has_one_layer(net, cases))
-    search = _CaseSearch(net, cases, None if splits_sides else open_boxes(net, report), keep_trees, columns)
-    begin += seconds_to_compile()
+    one_layer = len(net.bends) == 1 and net.n_in > FEW_INPUTS and not any(len(case.b) for case in cases)
+    splits_sides = columns or (one_layer and not keep_trees)
+    boxes, compiling = (None, 0.0) if splits_sides else open_boxes(net, report)
+    search = _CaseSearch(net, cases, boxes, keep_trees, columns)
+    begin += compiling  # which no time limit counts
     deadline = begin + budget
     groups = group_cases(cases, search.boxes)
     unknown = 0
@@ -104,38 +106,24 @@ class BoxSearch(NamedTuple):
     search_part: Callable[..., Answer]  #: of cases from some boxes on, for a while
 
 
-_compiling = [0.0]
-
-
-def seconds_to_compile() -> float:
-    """Return how long a search was compiled since this was asked last, which no time limit counts."""
-    seconds, _compiling[0] = _compiling[0], 0.0
-    return seconds
-
-
-def open_boxes(net: Network, report: Progress) -> BoxSearch | None:
-    """Return the search over boxes for a dense network of few inputs, compiled; None for other networks."""
+def open_boxes(net: Network, report: Progress) -> tuple[BoxSearch | None, float]:
+    """Return the search over boxes of a dense network of few inputs, None for others, and the seconds to compile it."""
     stages = read_stages(net) if net.n_in <= MAX_INPUTS else None
     if stages is None:
-        return None
+        return None, 0.0
     units = sum(int((stage.leak != 1).sum()) for stage in stages)
     if net.n_in <= FEW_INPUTS and units > MAX_UNITS:
         from creases.certify._boxes import few_inputs
 
         if few_inputs.is_supported(stages):
-            return BoxSearch(partial(few_inputs.search_cases, stages), partial(few_inputs.search_part, stages))
+            return BoxSearch(partial(few_inputs.search_cases, stages), partial(few_inputs.search_part, stages)), 0.0
     chain = pad_stages(stages)
     if chain is None:
-        return None
+        return None, 0.0
     begin = time.monotonic()
-    if compile_search(lambda: report("compiling the search, once on this machine", 0, None)):
-        _compiling[0] = time.monotonic() - begin
-    return BoxSearch(partial(search_boxes, chain, threads=torch.get_num_threads()), partial(search_part, chain))
-
-
-def _has_one_layer(net: Network, cases: Sequence[Case]) -> bool:
-    """Whether sides of units are split at once: a network of one bend with more than a few inputs."""
-    return len(net.bends) == 1 and net.n_in > FEW_INPUTS and not any(len(case.b) for case in cases)
+    is_new = compile_search(lambda: report("compiling the search, once on this machine", 0, None))
+    boxes = BoxSearch(partial(search_boxes, chain, threads=torch.get_num_threads()), partial(search_part, chain))
+    return boxes, time.monotonic() - begin if is_new else 0.0
 
 
 def has_few_units(net: Network) -> bool:

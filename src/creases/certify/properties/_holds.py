@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,11 @@ from creases._schema import INTEGER, sequence
 from creases._typing import Floats, Progress
 from creases._validation import check_arguments, check_index, check_number, check_numbers, check_vector
 from creases.certify._maximize.domain import Domain, check_domain
-from creases.certify._maximize.objectives import LeastRow
+from creases.certify._maximize.objectives import LeastRow, pose
 from creases.certify._maximize.search import Limits, maximize_objective, sample_points
 from creases.certify._whole_numbers import Columns, check_columns, check_values, maximize_over_columns
+from creases.certify.proofs._checker.claims import RowClaim
+from creases.certify.proofs._checker.statements import Subject, derive_claims
 from creases.certify.proofs._digest import make_proof
 from creases.certify.proofs._format import ClaimProof, HoldsStatement, OutputRows
 from creases.certify.properties._case_search import BELOW
@@ -99,18 +101,13 @@ def holds(
     asked: dict[str, Any]
     if outputs is not None:
         C, d = _check_rows(outputs, work.n_out)
-        claims = [_Claim(("row", k), C[k : k + 1], -d[k : k + 1], strict=False) for k in range(len(d))]
         asked = {"outputs": OutputRows(tuple(map(tuple, C.tolist())), tuple(d.tolist()))}
     elif never is not None:
         asked = {"never": check_index(never, classes, "never")}
-        claims = [_never(work.n_out, asked["never"])]
     else:
         asked = {"always": check_index(always, classes, "always")}
-        claims = [_before(work.n_out, k, asked["always"]) for k in range(classes) if k != asked["always"]]
-    place: dict[str, Any] = {"domain": domain.stated(), "integer": columns.integer, "one_hot": columns.one_hot}
-    return _decide_claims(
-        work, domain, columns, claims, seconds, progress, lambda **answer: HoldsStatement(**place, **asked, **answer)
-    )
+    statement = HoldsStatement("holds", domain.stated(), **asked, integer=columns.integer, one_hot=columns.one_hot)
+    return _decide_claims(work, domain, columns, statement, seconds, progress)
 
 
 def _check_rows(outputs: tuple[Any, Any], m: int) -> tuple[Floats, Floats]:
@@ -122,83 +119,52 @@ def _check_rows(outputs: tuple[Any, Any], m: int) -> tuple[Floats, Floats]:
     return C, check_vector(outputs[1], "outputs", len(C))
 
 
-# -- claims -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Claim:
-    """For all inputs the smallest of ``rows y + offsets``, (k, n_out) and (k,), is at most 0; if strict, below 0."""
-
-    key: tuple[str | int, ...]  #: by which a proof names it
-    rows: Floats
-    offsets: Floats
-    strict: bool
-
-    def is_refuted(self, value: float) -> bool:
-        """Whether an input with this value contradicts the claim."""
-        return value > 0 or (self.strict and len(self.offsets) == 1 and value == 0)
-
-
-def _never(m: int, winner: int) -> _Claim:
-    """Return the claim that a class is never decided for: another one is before it everywhere."""
-    if m == 1:
-        return _Claim(("never",), *_sign(winner), strict=winner == 0)
-    others = [k for k in range(m) if k != winner]
-    rows = np.eye(m)[[winner] * len(others)] - np.eye(m)[others]
-    # In a tie the first class is decided for, so a tie with an earlier one does not count.
-    return _Claim(("never",), rows, np.zeros(len(others)), strict=winner < m - 1)
-
-
-def _before(m: int, j: int, good: int) -> _Claim:
-    """Return the claim that a class is nowhere before the one that must be decided for."""
-    if m == 1:
-        return _Claim(("always", j), *_sign(j), strict=j == 0)
-    return _Claim(("always", j), (np.eye(m)[j] - np.eye(m)[good])[None], np.zeros(1), strict=j < good)
-
-
-def _sign(wrong: int) -> tuple[Floats, Floats]:
-    """Return a row and an offset that are positive where a single output decides for a class."""
-    return np.array([[1.0 if wrong == 1 else -1.0]]), np.zeros(1)
-
-
 def _decide_claims(
     net: Network,
     domain: Domain,
     columns: Columns,
-    claims: Sequence[_Claim],
+    statement: HoldsStatement,
     budget: float,
     progress: Progress | None,
-    state: Callable[..., HoldsStatement],
 ) -> Verdict:
-    """Return a verdict on claims: all proved, one refuted, or unknown; ``state`` makes the statement of a proof."""
+    """Return a verdict on the claims of a statement: all proved, one refuted, or unknown."""
     begin = time.monotonic()
+    claims = derive_claims(Subject(None, net.n_in, net.n_out), statement)
     deadline, report = begin + budget, progress or (lambda what, done, total: None)
     start = sample_points(domain)
     proofs: list[ClaimProof] = []
     unknown: list[float] = []
-    for k, claim in enumerate(claims):
+    for k, (key, claim) in enumerate(claims.items()):
         report("deciding claims", k, len(claims))
         now = time.monotonic()
         until = now + max(deadline - now, 0.0) / (len(claims) - k)
-        limit = BELOW if claim.strict else 0.0
-        objective, limits = LeastRow(net, claim.rows, claim.offsets), Limits(until, stop_above=limit, stop_below=limit)
+        objective = pose(net, claim)
+        assert isinstance(claim, RowClaim)
+        assert isinstance(objective, LeastRow)
+        # In a tie the first class is decided for, so a tie with an earlier one does not count.
+        limit, is_tie_enough = BELOW if any(claim.strict) else 0.0, claim.strict == (True,)
+        limits = Limits(until, stop_above=limit, stop_below=limit)
+
+        def is_refuted(value: float, ties: bool = is_tie_enough) -> bool:
+            return value > 0 or (ties and value == 0)
+
         if columns:
-            found = maximize_over_columns(objective, domain, columns, limits, claim.is_refuted)
+            found = maximize_over_columns(objective, domain, columns, limits, is_refuted)
         else:
             found = maximize_objective(objective, domain, limits, start=start)
-        if claim.is_refuted(found.lower):
+        if is_refuted(found.lower):
             y = np.asarray(net(found.where), np.float64).reshape(-1)
-            statement = state(verdict="violated", point=tuple(found.where.tolist()))
-            return Verdict("violated", found.where, y, time.monotonic() - begin, proof=make_proof(statement, net=net))
+            refuted = make_proof(replace(statement, verdict="violated", point=tuple(found.where.tolist())), net=net)
+            return Verdict("violated", found.where, y, time.monotonic() - begin, proof=refuted)
         if found.upper > limit:
             unknown.append(found.upper)
         elif found.tree is not None:
-            proofs.append(ClaimProof(claim.key, found.tree))
+            proofs.append(ClaimProof(key, found.tree))
     seconds = time.monotonic() - begin
     if unknown:
         detail = (
             f"{len(unknown)} of {len(claims)} claims undecided; the worst is exceeded by {max(unknown):.6g} at most"
         )
         return Verdict("unknown", seconds=seconds, detail=detail)
-    proof = make_proof(state(verdict="holds"), tuple(proofs), net=net) if len(proofs) == len(claims) else None
+    proof = make_proof(statement, tuple(proofs), net=net) if len(proofs) == len(claims) else None
     return Verdict("holds", seconds=seconds, proof=proof)

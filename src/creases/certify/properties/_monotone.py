@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -14,9 +14,10 @@ from creases._typing import Floats, Progress
 from creases._validation import check_choice, check_index, check_number
 from creases.certify._exact import exact_outputs
 from creases.certify._maximize.domain import Domain, check_domain
-from creases.certify._maximize.objectives import Coefficient, LeastRow
+from creases.certify._maximize.objectives import Coefficient, LeastRow, pose
 from creases.certify._maximize.search import Limits, maximize_objective
 from creases.certify.proofs import Proof
+from creases.certify.proofs._checker.statements import Subject, derive_claims
 from creases.certify.proofs._digest import make_proof
 from creases.certify.proofs._format import ClaimProof, MonotoneStatement
 from creases.certify.propagation._linear import LinearBounds, gradient_bounds
@@ -92,12 +93,17 @@ def monotone(
     begin = time.monotonic()
     deadline = begin + check_number(budget, "budget", above=0)
     sign = 1.0 if direction == "rising" else -1.0
-    objective = Coefficient(work, -sign * np.eye(work.n_out)[output], column)  # large where it has the wrong sign
+    question = _Question(work, domain, column, output, direction, 0.0)
+    (claim,) = derive_claims(
+        Subject(None, work.n_in, work.n_out), question.state("holds", **question.interior)
+    ).values()
+    objective = pose(work, claim)  # large where the coefficient has the wrong sign
+    assert isinstance(objective, Coefficient)
     share = check_number(tolerance, "tolerance", least=0)
     slack = share * _scale(objective, domain) if share else 0.0
     limits = Limits(deadline, stop_above=slack, stop_below=slack)
     extreme = maximize_objective(objective, domain, limits, progress=progress)
-    question = _Question(work, domain, column, output, direction, slack)
+    question = replace(question, slack=slack)
     if extreme.lower > slack:
         pair = question.counterexample(extreme.where, sign)
         if pair is not None:
@@ -151,28 +157,33 @@ class _Question:
         low = LeastRow(self.net, sign * row, np.zeros(1)).reached(self.domain, pair[0])
         return bool(np.isfinite([low, high]).all()) and Fraction(high) - Fraction(low) < allowed
 
-    def _state(self, verdict: Literal["holds", "violated"], **points: Any) -> MonotoneStatement:
+    @property
+    def interior(self) -> dict[str, Any]:
+        """The point that shows that rows leave an interior."""
+        inner = None if self.domain.is_box else self.domain.inner_point()
+        return {} if inner is None else {"interior": tuple(inner.tolist())}
+
+    def state(self, verdict: Literal["holds", "violated"], **points: Any) -> MonotoneStatement:
+        """Return the statement of a proof."""
         place = self.domain.stated()
         return MonotoneStatement(verdict, place, self.column, self.output, self.direction, self.slack, **points)
 
     def refutation(self, pair: Floats) -> Proof:
         """Return the statement with its counterexample."""
         points = (tuple(pair[0].tolist()), tuple(pair[1].tolist()))
-        return make_proof(self._state("violated", pair=points), net=self.net)
+        return make_proof(self.state("violated", pair=points), net=self.net)
 
     def proof(self, tree: tuple[Any, ...] | None) -> Proof | None:
         """Return the statement with the tree that proves it."""
         if tree is None:
             return None
-        inner = None if self.domain.is_box else self.domain.inner_point()
-        statement = self._state("holds", interior=None if inner is None else tuple(inner.tolist()))
-        return make_proof(statement, (ClaimProof(("coefficient",), tree),), net=self.net)
+        return make_proof(self.state("holds", **self.interior), (ClaimProof(("coefficient",), tree),), net=self.net)
 
 
 def _middle_of_region(net: Network, domain: Domain, x: Floats) -> Floats:
     """Return a point well inside the region of ``x``, which may be all but on a crease; ``x`` if none is known."""
     region = region_polytope(net, net.sides(x))
-    rows = region.Q.any(axis=1)
+    rows = region.Q.any(axis=1) & np.isfinite(np.column_stack([region.Q, region.p])).all(axis=1)
     part = Domain(domain.box, np.vstack([region.Q[rows], domain.A]), np.append(region.p[rows], domain.b))
     inner = part.inner_point()
     return x if inner is None else inner

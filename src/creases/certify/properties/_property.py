@@ -16,6 +16,8 @@ from creases._typing import Floats
 from creases.certify._bounds import output_bounds
 from creases.certify._case import Case, Numbers, dot
 from creases.certify.proofs import Proof
+from creases.certify.proofs._checker.plain import PlainNetwork
+from creases.certify.proofs._digest import as_plain
 from creases.certify.proofs._format import CaseSet, VerifyStatement
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
@@ -56,9 +58,9 @@ class Property:
 
 def case_sets(prop: Property) -> tuple[CaseSet, ...]:
     """Return the cases of a property as a proof states them."""
-    return tuple(
-        CaseSet(*(part.tolist() for part in (case.box, case.A, case.b, case.C, case.D, case.d))) for case in prop.cases
-    )
+    strict = prop.strict or ((),) * len(prop.cases)
+    parts = ([part.tolist() for part in (case.box, case.A, case.b, case.C, case.D, case.d)] for case in prop.cases)
+    return tuple(CaseSet(*numbers, strict=rows) for numbers, rows in zip(parts, strict, strict=True))  # type: ignore[misc]
 
 
 def _exact_numbers(case: CaseSet) -> tuple[object, ...]:
@@ -148,6 +150,17 @@ def put_side_by_side(net: NetworkLike | tuple[NetworkLike, ...], prop: Property)
     return _join(parts, prop.networks, prop.n_in)
 
 
+def match_networks(net: NetworkLike, other: NetworkLike | None, prop: Property) -> NetworkLike | PlainNetwork:
+    """Return the network that a proof of a property is about, as the checker reads it."""
+    if prop.networks:
+        return put_side_by_side((net, net if other is None else other), prop)
+    if other is not None:
+        raise InputError("other", "be left out: the property is about one network")
+    plain = as_plain(net)
+    _check_link(plain.link)
+    return plain
+
+
 def _join(nets: list[Network], parts: tuple[PartNetwork, ...], n_in: int) -> Network:
     """Return one network with the outputs of several, flattened, each of which takes some of its inputs (n_in,)."""
     steps: list[Step] = []
@@ -169,10 +182,14 @@ def _join(nets: list[Network], parts: tuple[PartNetwork, ...], n_in: int) -> Net
 
 def _to_float(net: NetworkLike) -> Network:
     work = as_network(net).to("cpu").to(torch.float64)
-    if work.link:
-        hint = "pass the model without its last layer to ask about its scores"
-        raise InputError("net", "have the outputs that the property names", f"scores before {work.link}", hint)
+    _check_link(work.link)
     return work
+
+
+def _check_link(link: str) -> None:
+    if link:
+        hint = "pass the model without its last layer to ask about its scores"
+        raise InputError("net", "have the outputs that the property names", f"scores before {link}", hint)
 
 
 def _check_sizes(net: Network, n_in: int, n_out: int, whose: str) -> None:

@@ -37,7 +37,6 @@ from creases.certify.properties._case_search import (
     has_few_units,
     open_boxes,
     open_case,
-    seconds_to_compile,
 )
 from creases.certify.properties._property import Verdict
 from creases.network import Network
@@ -67,8 +66,8 @@ def decide_in_parallel(
     """
     report = progress or (lambda what, done, total: None)
     begin = time.monotonic()
-    boxes = open_boxes(net, report)
-    begin += seconds_to_compile()
+    boxes, compiling = open_boxes(net, report)
+    begin += compiling  # which no time limit counts
     searches: list[_Subtrees] = [
         _SideSubtrees(group) if boxes is None else _BoxSubtrees(group, [cases[k] for k in group])
         for group in map(tuple, group_cases(cases, boxes))
@@ -121,14 +120,9 @@ class _Subtrees(ABC):
         left = result.left if result.tree is None else self.graft(result.tree, roots, result.left)
         if result.best is not None and (self.best is None or result.best[0] > self.best[0]):
             self.best = result.best
-        size = count_nodes(left)
+        size = len(left.node) if hasattr(left, "node") else len(left)  # a named tuple of arrays, or a list
         pieces = max(-(-size // PIECE_SIZE), min(size, PIECES) if is_scarce else min(size, 1))
         self.waiting += [take_every(left, i, pieces) for i in reversed(range(pieces))]
-
-
-def count_nodes(nodes: Any) -> int:
-    """Return the number of nodes of a list, or of a named tuple of arrays."""
-    return len(nodes.node) if hasattr(nodes, "node") else len(nodes)
 
 
 def take_every(nodes: Any, start: int, step: int) -> Any:
@@ -323,7 +317,7 @@ def _first_equal(question: Question) -> Question:
 
 @lru_cache(maxsize=1)
 def _open_boxes(question: Question) -> BoxSearch | None:
-    return open_boxes(question.net, lambda what, done, total: None)
+    return open_boxes(question.net, lambda what, done, total: None)[0]
 
 
 @lru_cache(maxsize=READY)

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import prod
 from pathlib import Path
+from typing import Any
 
 from creases._files import read_text
 from creases.certify._case import Case
@@ -270,23 +271,41 @@ class _Reader:
 
     # -- statements ---------------------------------------------------------------------------------------------------
 
-    def _statement(self, part: Expression) -> list[Conjunction]:
-        """Return a statement as a disjunction of conjunctions."""
+    def _statement(self, root: Expression) -> list[Conjunction]:
+        """Return a statement as a disjunction of conjunctions, from its innermost parts outwards."""
+        parts, waiting = list[tuple[Expression, bool]](), [(root, True)]  # and whether each is a statement
+        while waiting:
+            part, is_statement = waiting.pop()
+            if isinstance(part, list) and len(part) == 3 and part[0] not in _COMPARISONS and part[1] in _COMPARISONS:
+                part[:2] = part[1::-1]  # a comparison may stand between its terms
+            if is_statement:
+                self._check_connective(part)
+            parts.append((part, is_statement))
+            if isinstance(part, list):
+                waiting += [(argument, is_statement and part[:1] in (["and"], ["or"])) for argument in part[1:]]
+        values: dict[int, Any] = {}
+        for part, is_statement in reversed(parts):
+            arguments = [values[id(argument)] for argument in part[1:]] if isinstance(part, list) else []
+            values[id(part)] = (self._combine if is_statement else self._term)(part, arguments)
+        statement: list[Conjunction] = values[id(root)]
+        return statement
+
+    def _check_connective(self, part: Expression) -> None:
         if not isinstance(part, list) or not part or not isinstance(part[0], str):
             raise self.fail(f"{_show(part)} is not a statement")
-        if len(part) == 3 and part[1] in _COMPARISONS and part[0] not in _COMPARISONS:
-            part = [part[1], part[0], part[2]]
-        name, arguments = part[0], part[1:]
+        if part[0] not in ("and", "or", *_COMPARISONS):
+            raise self.fail(f"{part[0]} is not supported in a statement; use and, or, <=, >=")
+
+    def _combine(self, part: Expression, arguments: list[Any]) -> list[Conjunction]:
+        """Return a statement from its arguments."""
+        name = part[0]
         if name == "and":
-            return self._product([[()], *(self._statement(argument) for argument in arguments)])
+            return self._product([[()], *arguments])
         if name == "or":
-            either = [case for argument in arguments for case in self._statement(argument)]
-            return self._check_size(either)
-        if not isinstance(name, str) or name not in _COMPARISONS:
-            raise self.fail(f"{name} is not supported in a statement; use and, or, <=, >=")
+            return self._check_size([case for argument in arguments for case in argument])
         if len(arguments) != 2:
             raise self.fail(f"{_show(part)} must compare two terms")
-        left, right = (self._term(argument) for argument in arguments)
+        left, right = arguments
         less = self._check_range(left.plus(right.scaled(-1)))
         if name in ("=", "=="):
             return [(less, less.scaled(-1))]
@@ -306,12 +325,13 @@ class _Reader:
             raise self.fail(f"its disjunctions multiply out to more than {MAX_CASES:,} cases")
         return cases
 
-    def _term(self, part: Expression) -> Linear:
+    def _term(self, part: Expression, terms: list[Linear]) -> Linear:
+        """Return a linear term from its parts."""
         if isinstance(part, str):
             return self._atom(part)
         if not part or not isinstance(part[0], str) or len(part) < 2:
             raise self.fail(f"{_show(part)} is not a linear term")
-        name, terms = part[0], [self._term(argument) for argument in part[1:]]
+        name = part[0]
         first, *others = terms
         if name == "+":
             return _sum(terms)
@@ -441,5 +461,11 @@ def _sum(terms: list[Linear]) -> Linear:
 
 
 def _show(part: Expression) -> str:
-    text = part if isinstance(part, str) else f"({' '.join(_show(item) for item in part)})"
+    text, waiting = "", [part]
+    while waiting and len(text) <= 60:
+        item = waiting.pop()
+        if isinstance(item, list):
+            waiting += [")", *reversed(item), "("]
+        else:
+            text += item if item == ")" or text[-1:] in ("", "(") else f" {item}"
     return text if len(text) <= 60 else text[:57] + "..."

@@ -20,8 +20,10 @@ from typing import Any
 import numpy as np
 
 from creases.certify.proofs._checker.claims import Node
-from creases.certify.proofs._checker.parts import TINY, UNIT, Array, gamma, is_infinite, lift, to_fractions
+from creases.certify.proofs._checker.parts import lift, to_fractions
 from creases.certify.proofs._checker.program import Affine, Choice, Machine, Relu
+from creases.certify.proofs._rounding import LEAST, UNIT, gamma
+from creases.certify.proofs._spec import Array, is_infinite, is_nearly_open, relu_lines
 
 #: The inputs of a bend are bounded backwards, not by intervals alone, where that takes at most this many numbers.
 BACKWARDS = 2**26
@@ -99,9 +101,7 @@ class Bounds:
         if known is not None:
             low, high = np.maximum(low, known[0]), np.minimum(high, known[1])
         low, high = self._fix(step, low, high)
-        is_open = (
-            np.asarray(low < high) if isinstance(step, Choice) else np.asarray((100 * low < high) & (100 * high > low))
-        )
+        is_open = np.asarray(low < high) if isinstance(step, Choice) else is_nearly_open(low, high)
         rows = np.flatnonzero(is_open)
         cost = 2 * len(rows) * sum(self.machine.sizes()[: step.inputs[0] + 1])
         if len(rows) and cost <= BACKWARDS and i > 0:
@@ -155,7 +155,7 @@ class Bounds:
         crosses = (low < 0) & (high > 0)
         least, most = np.where(crosses, np.minimum(least, 0), least), np.where(crosses, np.maximum(most, 0), most)
         if not self.exact:
-            least, most = least - 4 * UNIT * np.abs(least) - TINY, most + 4 * UNIT * np.abs(most) + TINY
+            least, most = least - 4 * UNIT * np.abs(least) - LEAST, most + 4 * UNIT * np.abs(most) + LEAST
         self._add_value(least, most)
 
     # -- backwards ----------------------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ class Bounds:
         for j, value in box.items():
             part[:, j] = float(value) if part[0, j] == 0 else part[0, j]
         rest = G - part
-        total.widen(4 * UNIT * np.abs(rest) + TINY, self._sizes[0])
+        total.widen(4 * UNIT * np.abs(rest) + LEAST, self._sizes[0])
         total.add(self._box_terms(part))
         c = float(total.above()[0])
         return (rest[0], c) if np.isfinite(rest).all() and np.isfinite(c) else None
@@ -215,7 +215,7 @@ class Bounds:
             w, shifted = lift(weight, self.exact), total.copy()
             add = w[:, None] * lift(g, self.exact)
             if not self.exact:
-                shifted.widen(4 * UNIT * (np.abs(G) + np.abs(add)) + TINY, self._sizes[0])
+                shifted.widen(4 * UNIT * (np.abs(G) + np.abs(add)) + LEAST, self._sizes[0])
             shifted.put(w * lift(np.array([c]), self.exact))
             yield G + add, shifted
 
@@ -226,7 +226,7 @@ class Bounds:
         total = _Total(np.full(k, constant, dtype=object if self.exact else float), self.exact)
         for number, G in coefficients.items():
             if not self.exact:
-                total.widen(4 * UNIT * np.abs(G) + TINY, self._sizes[number])
+                total.widen(4 * UNIT * np.abs(G) + LEAST, self._sizes[number])
         for i in reversed(range(len(self.machine.steps))):
             if i + 1 not in coefficients:
                 continue
@@ -246,7 +246,7 @@ class Bounds:
                 if number in coefficients:
                     back = coefficients[number] + back
                     if not self.exact:
-                        total.widen(4 * UNIT * np.abs(back) + TINY, self._sizes[number])
+                        total.widen(4 * UNIT * np.abs(back) + LEAST, self._sizes[number])
                 coefficients[number] = back
         zero = np.zeros((k, self.machine.n_in), dtype=object if self.exact else float)
         return coefficients.get(0, zero), total
@@ -259,7 +259,7 @@ class Bounds:
             low, high = self.values[number]
             total.add(np.where(G == 0, 0, np.where(G > 0, G * high, G * low)))
             if not self.exact:
-                total.widen(4 * UNIT * np.abs(G) + TINY, self._sizes[number])
+                total.widen(4 * UNIT * np.abs(G) + LEAST, self._sizes[number])
         return total.above()
 
     def _input_maximum(self, G: Array, total: _Total, box: dict[int, Any] | None) -> Array:
@@ -273,7 +273,7 @@ class Bounds:
         rest = G - part
         by_ball = total.copy()
         if box and not self.exact:
-            by_ball.widen(4 * UNIT * np.abs(rest) + TINY, self._sizes[0])
+            by_ball.widen(4 * UNIT * np.abs(rest) + LEAST, self._sizes[0])
         inward = np.where(ball.is_inward(rest, *self.node.box(self.exact)), rest, 0)
         by_ball.put(ball.maximum(rest - inward, self.exact))
         by_ball.add(self._box_terms(part))
@@ -294,7 +294,7 @@ class Bounds:
         terms = np.where(G > 0, G * up_constant, np.where(G < 0, G * down_constant, 0))
         total.add(terms)
         back = np.where(G > 0, G * up, np.where(G < 0, G * down, 0))
-        error = None if self.exact else 4 * UNIT * np.abs(back) + TINY
+        error = None if self.exact else 4 * UNIT * np.abs(back) + LEAST
         if isinstance(step, Choice):
             chosen = self._reference(i, step)
             wide = np.zeros((len(G), step.size * step.K), dtype=G.dtype)
@@ -329,11 +329,13 @@ class Bounds:
         """Return slopes and constants of the lines above and below each unit."""
         if i not in self._lines:
             low, high = self.entering[i]
-            self._lines[i] = (
-                choice_lines(low, high, self._reference(i, step), self._leads(i, step), step.K, self.exact)
-                if isinstance(step, Choice)
-                else relu_lines(low, high, lift(step.leak, self.exact), self.on(i), self.exact)
-            )
+            if isinstance(step, Choice):
+                reference = self._reference(i, step)
+                self._lines[i] = choice_lines(low, high, reference, self._leads(i, step), step.K, self.exact)
+            else:
+                on = self.on(i)
+                off = np.asarray(high <= 0, bool) & ~on
+                self._lines[i] = relu_lines(low, high, lift(step.leak, self.exact), on, off)
         lines = self._lines[i]
         units = range(step.first, step.first + step.size)
         mine = {u - step.first: slope for u, slope in (slopes or {}).items() if u in units}
@@ -380,7 +382,7 @@ class _Total:
         """Return a bound of the exact sum from above."""
         if self.exact:
             return self.sum
-        return np.asarray(self.sum + (gamma(self.terms) * self.size + 2 * self.error + self.terms * TINY))
+        return np.asarray(self.sum + (gamma(self.terms) * self.size + 2 * self.error + self.terms * LEAST))
 
 
 def _size(ends: list[tuple[Array, Array]], which: int) -> Array:
@@ -391,45 +393,6 @@ def _size(ends: list[tuple[Array, Array]], which: int) -> Array:
 
 
 # -- lines around bends -----------------------------------------------------------------------------------------------
-
-
-def relu_lines(low: Array, high: Array, leak: Array, on: Array, exact: bool) -> tuple[Array, Array, Array, Array]:
-    """Return lines above and below units over intervals: slope and constant of each.
-
-    A convex function is below the line of any slope through whichever of its ends is higher: so the slope of a chord
-    may be rounded.
-    """
-    side = np.where(on, 1, leak)
-    up, down = side.copy(), side.copy()
-    up_constant, down_constant = np.zeros_like(side), np.zeros_like(side)
-    bent = np.flatnonzero(np.asarray((low < 0) & (high > 0) & (leak != 1)))
-    if not len(bent):
-        return up, up_constant, down, down_constant
-    least, most, slope = low[bent], high[bent], leak[bent]
-    tangent = np.where(101 * most >= -100 * least, 1, slope)
-    chord = _chord_slopes(least, most, slope)
-    ends = _end_term(slope - chord, least), _end_term(1 - chord, most)
-    convex = np.asarray(slope < 1)
-    constant = np.where(convex, np.maximum(*ends), np.minimum(*ends))
-    if not exact:
-        error = 4 * UNIT * np.abs(constant) + TINY
-        constant = np.where(convex, constant + error, constant - error)
-    up[bent], up_constant[bent] = np.where(convex, chord, tangent), np.where(convex, constant, 0)
-    down[bent], down_constant[bent] = np.where(convex, tangent, chord), np.where(convex, 0, constant)
-    return up, up_constant, down, down_constant
-
-
-def _chord_slopes(low: Array, high: Array, leak: Array) -> Array:
-    """Return the slopes of chords; beside an infinite end that of the function there."""
-    right, left = is_infinite(high), is_infinite(low)
-    least, most = np.where(left | right, -1, low), np.where(left | right, 1, high)
-    chord = (most - leak * least) / (most - least)
-    return np.where(right, 1, np.where(left, leak, chord))
-
-
-def _end_term(slope: Array, end: Array) -> Array:
-    """Return ``slope * end``, 0 for a slope of 0 whatever the end."""
-    return np.where(slope == 0, 0, slope * end)
 
 
 def choice_lines(
@@ -455,7 +418,7 @@ def choice_lines(
             slope = (b - t) / (b - a)
             constant = max(t - slope * a, b - slope * b)
             size = max(abs(t), abs(a), abs(b))
-            constant = constant if exact else constant + 8 * UNIT * size + TINY
+            constant = constant if exact else constant + 8 * UNIT * size + LEAST
         is_lead = lead[i] != np.inf and (endless[i] or a + b + 2 * lead[i] < slope * (a + b) + 2 * constant)
         up[i], up_constant[i] = (1, lead[i]) if is_lead else (slope, constant)
     return up, up_constant, down, down_constant
@@ -486,7 +449,7 @@ def gradient_interval(bounds: Bounds, number: int, row: Array) -> tuple[Array, A
             if value in known:
                 low, high = known[value][0] + low, known[value][1] + high
                 if not exact:
-                    low, high = low - 4 * UNIT * np.abs(low) - TINY, high + 4 * UNIT * np.abs(high) + TINY
+                    low, high = low - 4 * UNIT * np.abs(low) - LEAST, high + 4 * UNIT * np.abs(high) + LEAST
             known[value] = low, high
     zero = np.zeros(machine.n_in, dtype=object if exact else float)
     return known.get(0, (zero, zero))
@@ -501,7 +464,7 @@ def _relu_back(low: Array, high: Array, on: Array, z_high: Array, leak: Array, e
         least, most = np.minimum(least, each), np.maximum(most, each)
     if exact:
         return least, most
-    below, above = least - 4 * UNIT * np.abs(least) - TINY, most + 4 * UNIT * np.abs(most) + TINY
+    below, above = least - 4 * UNIT * np.abs(least) - LEAST, most + 4 * UNIT * np.abs(most) + LEAST
     return np.where(least >= 0, np.maximum(below, 0), below), np.where(most <= 0, np.minimum(above, 0), above)
 
 

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from creases.certify.proofs._checker.parts import Array, gamma, to_fractions
+from creases.certify.proofs._checker.parts import to_fractions
+from creases.certify.proofs._rounding import gamma
+from creases.certify.proofs._spec import Array
 
 #: Multiples of a plane that are tried in a box, relative to the sizes of the functions that are bounded.
 MULTIPLES = (0.125, 0.25, 0.5, 1.0, 2.0)
@@ -192,6 +194,7 @@ class RowClaim:
     e: list[Fraction]
     strict: tuple[bool, ...]
     D: list[Array] | None = None  #: rows (n,)
+    value: int | None = None  #: the number of the value that y is; None: the output
 
 
 @dataclass(frozen=True, eq=False)

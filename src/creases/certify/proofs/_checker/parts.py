@@ -1,9 +1,7 @@
 """Linear maps with exact entries, applied in float64 with a bound of the rounding, or in fractions.
 
-A sum of n products in float64, in any order, differs from the exact one by at most ``gamma(n) = n u / (1 - n u)`` times
-the sum of the magnitudes, ``u = 2^-53``, and by n times the smallest number where products underflow. Bounds are taken
-twice as large, which pays for the rounding of the bounds themselves. Sums and products of entries without rounding are
-whole numbers times a power of 2.
+Errors are those of :mod:`creases.certify.proofs._rounding`. Sums and products of entries without rounding are whole
+numbers times a power of 2.
 """
 
 from __future__ import annotations
@@ -11,19 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import isfinite, lcm
+from math import inf, isfinite, lcm, ldexp, nextafter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[Any]  #: float64, or objects: fractions, whole numbers, infinities
-UNIT, TINY = 2.0**-53, 2.0**-1020
-
-
-def gamma(n: int) -> float:
-    """Return a bound of the relative error of a sum of n products, generously."""
-    return 2 * (n + 4) * UNIT / (1 - (n + 4) * UNIT)
+from creases.certify.proofs._rounding import LEAST, UNIT, gamma
+from creases.certify.proofs._spec import Array, is_infinite
 
 
 def to_fraction(value: Any) -> Any:
@@ -43,14 +36,6 @@ def to_fractions(values: Any) -> Array:
 def lift(values: Array, exact: bool) -> Array:
     """Return an array of float64 as it is, or as fractions."""
     return to_fractions(values) if exact else values
-
-
-_is_infinite = np.frompyfunc(lambda value: isinstance(value, float) and not isfinite(value), 1, 1)
-
-
-def is_infinite(values: Array) -> NDArray[np.bool_]:
-    """Return which numbers are infinite; a fraction of any size is not."""
-    return np.isinf(values) if values.dtype != object else np.asarray(_is_infinite(values), dtype=bool)
 
 
 class Dense:
@@ -115,7 +100,7 @@ class Dense:
         if exact:
             return self.exact(G), None
         size = np.abs(G)
-        error = gamma(self.terms) * (size @ self.size) + self.terms * TINY
+        error = gamma(self.terms) * (size @ self.size) + self.terms * LEAST
         return G @ self.M, error if self.error is None else error + size @ self.error * (1 + gamma(self.terms))
 
     def back_interval(self, low: Array, high: Array, exact: bool) -> tuple[Array, Array]:
@@ -130,7 +115,7 @@ class Dense:
         least, most = above @ finite_low + below @ finite_high, above @ finite_high + below @ finite_low
         if not exact:
             reach = np.maximum(np.abs(finite_low), np.abs(finite_high))
-            error = gamma(2 * self.terms) * (self.size @ reach) + self.terms * TINY
+            error = gamma(2 * self.terms) * (self.size @ reach) + self.terms * LEAST
             if self.error is not None:
                 error = error + self.error @ reach * (1 + gamma(self.terms))
             # A sum without negative terms is not negative, however its terms were rounded.
@@ -174,7 +159,7 @@ class Pick:
         out = self._collect(scaled)
         if exact or self.is_copy:
             return out, None
-        return out, gamma(self.terms) * self._collect(np.abs(scaled)) + self.terms * TINY
+        return out, gamma(self.terms) * self._collect(np.abs(scaled)) + self.terms * LEAST
 
     def _collect(self, G: Array) -> Array:
         out = np.zeros((len(G), self.n_in), dtype=G.dtype)
@@ -194,7 +179,7 @@ class Pick:
         least, most = np.minimum(*parts), np.maximum(*parts)
         if exact or self.is_copy:
             return least, most
-        return least - 4 * UNIT * np.abs(least) - TINY, most + 4 * UNIT * np.abs(most) + TINY
+        return least - 4 * UNIT * np.abs(least) - LEAST, most + 4 * UNIT * np.abs(most) + LEAST
 
     def back_interval(self, low: Array, high: Array, exact: bool) -> tuple[Array, Array]:
         """Return bounds of coefficients of the input from bounds (out,) of those of the output."""
@@ -202,7 +187,7 @@ class Pick:
         least, most = self._collect(np.minimum(*parts))[0], self._collect(np.maximum(*parts))[0]
         if exact or self.is_copy:
             return least, most
-        error = gamma(self.terms) * self._collect(np.maximum(*map(np.abs, parts)))[0] + self.terms * TINY
+        error = gamma(self.terms) * self._collect(np.maximum(*map(np.abs, parts)))[0] + self.terms * LEAST
         return least - error, most + error
 
     def exact(self, values: Array) -> Array:
@@ -236,10 +221,10 @@ class Dyadic:
 
     def __matmul__(self, other: Dyadic) -> Dyadic:
         out = np.zeros((len(self.whole), *other.whole.shape[1:]), dtype=object)
-        for row, total in zip(self.whole, out, strict=True):
+        for i, row in enumerate(self.whole):
             used = np.flatnonzero(row)  # matrices of minima and maxima are all but empty
             if len(used):
-                total[...] = row[used] @ other.whole[used]
+                out[i] = row[used] @ other.whole[used]
         return Dyadic(out, self.power + other.power)
 
     def __mul__(self, other: Dyadic) -> Dyadic:
@@ -249,6 +234,11 @@ class Dyadic:
         least = min(self.power, other.power)
         parts = [part.whole * (1 << (part.power - least)) for part in (self, other)]
         return Dyadic(parts[0] + parts[1], least)
+
+    def above(self, other: Dyadic) -> Dyadic:
+        """Return the rows of both, these first."""
+        least = min(self.power, other.power)
+        return Dyadic(np.concatenate([part.whole * (1 << (part.power - least)) for part in (self, other)]), least)
 
     def __getitem__(self, key: Any) -> Dyadic:
         return Dyadic(self.whole[key], self.power)
@@ -266,14 +256,32 @@ class Dyadic:
         return out.reshape(self.whole.shape)
 
     def nearest(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the nearest floats, and bounds of how far they are away, 0 where they are exact.
+        """Return the nearest finite floats, and bounds of how far they are away, 0 where they are exact."""
+        pairs = [_nearest(int(value), self.power) if value else (0.0, 0.0) for value in self.whole.flat]
+        floats, errors = np.array(pairs, float).reshape(-1, 2).T.reshape(2, *self.whole.shape)
+        return floats, errors
 
-        Raises OverflowError for numbers that are far smaller or larger than floats of full precision.
-        """
-        exact = self.fractions().reshape(-1)
-        floats = np.array([float(value) for value in exact])
-        errors = np.array([float(abs(Fraction(f) - value)) for f, value in zip(floats, exact, strict=True)])
-        if any(value != 0 and not 2.0**-900 < abs(f) < 2.0**900 for f, value in zip(floats, exact, strict=True)):
+    def in_range(self) -> Dyadic:
+        """Return the numbers; OverflowError if one is far smaller or larger than floats of full precision."""
+        if any(not -900 < int(value).bit_length() + self.power <= 900 for value in self.whole.flat if value):
             raise OverflowError("a product of weights is beyond the range of floats")
-        shape = self.whole.shape
-        return floats.reshape(shape), (errors * (1 + 2.0**-50)).reshape(shape)
+        return self
+
+
+def _nearest(whole: int, power: int) -> tuple[float, float]:
+    """Return the nearest finite float to ``whole * 2**power``, and a bound of how far it is away."""
+    if whole.bit_length() <= 900 and abs(whole.bit_length() + power) < 900:  # far from over- and underflow
+        near = float(whole)
+        rest = abs(whole - int(near))
+        return ldexp(near, power), nextafter(ldexp(float(rest), power), inf) if rest else 0.0
+    value = Fraction(whole) * Fraction(2) ** power
+    found = _clip(value)
+    away = abs(Fraction(found) - value)
+    return found, nextafter(_clip(away), inf) if away else 0.0
+
+
+def _clip(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float(np.finfo(float).max) * (1 if value > 0 else -1)

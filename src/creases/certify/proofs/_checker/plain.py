@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from creases.certify.proofs._checker.parts import Array
+from creases.certify.proofs._spec import Array
 
 if TYPE_CHECKING:
     from creases.network import Network

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from creases.certify.proofs._checker.parts import Array, Dense, Dyadic, Part, Pick, to_fractions
+from creases.certify.proofs._checker.parts import Dense, Dyadic, Part, Pick, to_fractions
 from creases.certify.proofs._checker.plain import PlainNetwork, to_plain
+from creases.certify.proofs._spec import Array
 from creases.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Offset:
     @classmethod
     def of(cls, exact: Dyadic) -> Offset:
         """Return exact numbers with the nearest floats."""
-        floats, error = exact.nearest()
+        floats, error = exact.in_range().nearest()
         return cls(floats, error if error.any() else None, exact)
 
     def at(self, exact: bool) -> Array:
@@ -97,6 +98,11 @@ class Machine:
     def n_out(self) -> int:
         """Number of outputs."""
         return self.steps[-1].size if self.steps else self.n_in
+
+    def up_to(self, number: int) -> Machine:
+        """Return the steps that come before a value, which is the output."""
+        steps = self.steps[:number]
+        return Machine(self.n_in, steps, sum(step.size for step in steps if not isinstance(step, Affine)))
 
     def sizes(self) -> list[int]:
         """Return the number of entries of each value."""

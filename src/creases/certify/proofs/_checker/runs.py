@@ -24,17 +24,13 @@ Form = tuple[dict[int, Matrix], Dyadic | None]  # matrices by source, and a cons
 
 def join_runs(machine: Machine) -> Machine:
     """Return a network with one affine step for each run; as it is where that changes nothing or takes too long."""
-    if not any(_is_run(machine, step) for step in machine.steps):
+    affine = [step for step in machine.steps if isinstance(step, Affine) and _computes(step)]
+    if not any(_is_computed(machine, i) for step in affine for i in step.inputs):  # no affine step reads another
         return machine
     try:
         return _Runs(machine).join()
     except OverflowError:
         return machine
-
-
-def _is_run(machine: Machine, step: Affine | Relu | Choice) -> bool:
-    """Whether a step computes something of values that another affine step computes."""
-    return isinstance(step, Affine) and _computes(step) and any(_is_computed(machine, i) for i in step.inputs)
 
 
 def _is_computed(machine: Machine, number: int) -> bool:
@@ -161,5 +157,5 @@ def _add(matrices: dict[int, Matrix], source: int, matrix: Matrix) -> None:
 def _as_part(matrix: Matrix) -> Dense:
     if not isinstance(matrix, Dyadic):
         return Dense(matrix)
-    floats, errors = matrix.nearest()
+    floats, errors = matrix.in_range().nearest()
     return Dense(floats, errors if errors.any() else None, matrix)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations
@@ -23,7 +24,6 @@ from creases.certify.proofs._checker.claims import (
     require,
     show,
 )
-from creases.certify.proofs._checker.parts import Array
 from creases.certify.proofs._checker.program import Affine, Machine, Relu
 from creases.certify.proofs._format import (
     ClaimKey,
@@ -34,27 +34,35 @@ from creases.certify.proofs._format import (
     NearestStatement,
     RangeStatement,
     Statement,
+    UnitsStatement,
     VerifyStatement,
 )
+from creases.certify.proofs._spec import Array
 
 Claims = dict[ClaimKey, Claim]
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What a statement is about: a network, or two side by side, with m outputs each."""
+    """What a statement is about: a network, or two side by side, with m outputs each.
 
-    machine: Machine
+    A search that asks what it must show knows no points yet: it has no machine, and says of how many networks it is.
+    """
+
+    machine: Machine | None
     n: int
     m: int
+    nets: int = 1
 
     def outputs(self, x: Array) -> Array:
         """Return the outputs at an input, in fractions."""
+        assert self.machine is not None
         return self.machine.evaluate(x)[-1]
 
     def unit_row(self, *entries: tuple[int, int]) -> Array:
         """Return a row with some entries, of all outputs."""
-        row = np.full(self.machine.n_out, Fraction(0), dtype=object)
+        count = self.nets * self.m if self.machine is None else self.machine.n_out
+        row = np.full(count, Fraction(0), dtype=object)
         for i, value in entries:
             row[i] += value
         return row
@@ -70,12 +78,13 @@ def derive_claims(subject: Subject, statement: Statement) -> Claims:
         NearestStatement: _nearest,
         DifferencesStatement: _differences,
         DecisionsStatement: _decisions,
+        UnitsStatement: _units,
     }
     claims: Claims = handlers[type(statement)](subject, statement)
     return claims
 
 
-def decision(y: Array) -> int:
+def decision(y: Sequence[Any] | Array) -> int:
     """Return the class decided at outputs: the first of the largest, or whether a single one is positive."""
     return int(y[0] > 0) if len(y) == 1 else max(range(len(y)), key=lambda k: (y[k], -k))
 
@@ -114,11 +123,16 @@ def _verify(subject: Subject, statement: VerifyStatement) -> Claims:
         region = _limit_columns(read_region(case.box, case.A, case.b, subject.n), statement)
         C, D = (read_rows(rows, size, len(case.d)) for rows, size in ((case.C, subject.m), (case.D, subject.n)))
         d = [Fraction(value) for value in case.d]
+        below = {_index(row, len(d), "row of outputs") for row in case.strict}
         if x is None:
             some = any((row != 0).any() for row in D)
             minus = [-row for row in D] if some else None
-            claims["case", k] = RowClaim(region, [-row for row in C], d, (True,) * len(d), minus)
-        elif region.contains(x) and all(c @ y + e @ x <= limit for c, e, limit in zip(C, D, d, strict=True)):
+            claims["case", k] = RowClaim(
+                region, [-row for row in C], d, tuple(row not in below for row in range(len(d))), minus
+            )
+            continue
+        room = [limit - c @ y - e @ x for c, e, limit in zip(C, D, d, strict=True)]
+        if region.contains(x) and all(value > 0 or (value == 0 and i not in below) for i, value in enumerate(room)):
             return {}
     require(x is None, "the point is in none of the cases")
     return claims
@@ -251,7 +265,9 @@ def _range(subject: Subject, statement: RangeStatement) -> Claims:
 
 def _coefficient(subject: Subject, x: Array, row: Array, column: int) -> Fraction:
     """Return a coefficient at an input; refuse it where it depends on the side of a unit that is 0 there."""
-    machine, values = subject.machine, subject.machine.evaluate(x)
+    machine = subject.machine
+    assert machine is not None
+    values = machine.evaluate(x)
     here = Bounds(machine, Node(x, x, {}), exact=True)
     for i, step in enumerate(machine.steps):
         if not isinstance(step, Affine):
@@ -267,13 +283,13 @@ def _coefficient(subject: Subject, x: Array, row: Array, column: int) -> Fractio
 
 
 def _nearest(subject: Subject, statement: NearestStatement) -> Claims:
-    n, m = subject.n, subject.m
+    n = subject.n
     x = read_point(statement.x, n, "input")
     weights = read_point(statement.weights, n, "list of weights")
     require(bool((weights > 0).all()), "a weight is not positive")
     require(decision(subject.outputs(x)) == statement.predicted, f"the class of the input is not {statement.predicted}")
     region = _limit_columns(read_region(statement.box, (), (), n), statement)
-    goals = _goals(subject, statement, m)
+    goals = nearest_goals(subject, statement)
     if statement.point is not None or statement.distance is not None:
         point = read_point(statement.point, n, "point")
         require(region.contains(point), "the point is outside of what is allowed")
@@ -302,9 +318,9 @@ def _within_ball(region: Region, x: Array, weights: Array, norm: str, radius: Fr
     return replace(region, low=low, high=high, ball=ball)
 
 
-def _goals(subject: Subject, statement: NearestStatement, m: int) -> dict[ClaimKey, tuple[list[Array], list[Fraction]]]:
+def nearest_goals(subject: Subject, statement: NearestStatement) -> dict[ClaimKey, tuple[list[Array], list[Fraction]]]:
     """Return rows C and e for each goal: it is reached where all of ``C y + e`` are at least 0."""
-    zero = Fraction(0)
+    zero, m = Fraction(0), subject.m
     if statement.target_range is not None:
         require(m == 1 and statement.target is None, "a range is a target for a single output only")
         low, high = statement.target_range
@@ -364,4 +380,22 @@ def _decisions(subject: Subject, statement: DecisionsStatement) -> Claims:
             rows = [subject.unit_row((i, 1), (j, -1)), subject.unit_row((m + j, 1), (m + i, -1))]
             strict = (i < j, j < i)
         claims["pair", i, j] = RowClaim(region, rows, [zero, zero], strict)
+    return claims
+
+
+# -- units ------------------------------------------------------------------------------------------------------------
+
+
+def _units(subject: Subject, statement: UnitsStatement) -> Claims:
+    region, claims, machine = read_region(statement.box, (), (), subject.n), Claims(), subject.machine
+    assert machine is not None
+    for key, units, sign in (("off", statement.off, 1), ("on", statement.on, -1)):
+        for unit in units:
+            i, place = machine.unit(_index(unit, machine.n_units, "unit"))
+            step = machine.steps[i]
+            require(isinstance(step, Relu), f"unit {unit} is a choice, which has no two sides")
+            require((key, unit) not in claims, f"the statement names unit {unit} twice")
+            row = np.full(step.size, Fraction(0), dtype=object)
+            row[place] = Fraction(sign)
+            claims[key, unit] = RowClaim(region, [row], [Fraction(0)], (False,), value=step.inputs[0])
     return claims

@@ -13,9 +13,10 @@ import numpy as np
 
 from creases.certify.proofs._checker.bounds import Bounds, exact_or_infinite, gradient_interval
 from creases.certify.proofs._checker.claims import Claim, CoefficientClaim, Node, Refusal, RowClaim, require, show
-from creases.certify.proofs._checker.parts import Array, to_fractions
+from creases.certify.proofs._checker.parts import to_fractions
 from creases.certify.proofs._checker.program import Machine, Relu
 from creases.certify.proofs._format import Leaf, Lemma, Multipliers, Split, Tree
+from creases.certify.proofs._spec import Array
 
 #: Bounds of a node are computed in fractions, where floats do not decide, in networks of at most this many units.
 EXACT_UNITS = 64
@@ -27,6 +28,8 @@ def check_tree(machine: Machine, claim: Claim, tree: Tree, report: Callable[[], 
     Returns whether the tree shows that the claim's region has no inputs, so that it says nothing of outputs.
     """
     is_vacuous = isinstance(claim, RowClaim)
+    if isinstance(claim, RowClaim) and claim.value is not None:
+        machine = machine.up_to(claim.value)
     stack: list[tuple[Node, Bounds | None]] = [(claim.region.root, None)]
     for number, item in enumerate(tree):
         require(bool(stack), f"node {number} belongs to no split")
@@ -214,15 +217,22 @@ def _ladder(claim: Claim, bounds: Bounds, lemmas: Sequence[Lemma] = ()) -> Itera
 
 def _in_fractions(bounds: Bounds) -> Bounds:
     """Return bounds of a node in exact arithmetic, none of them wider than those of all nodes above it are there."""
-    if bounds.in_fractions is None:
-        known = {i: (to_fractions(low), to_fractions(high)) for i, (low, high) in bounds.entering.items()}
-        above = None if bounds.parent is None else _in_fractions(bounds.parent)
+    path, node = list[Bounds](), bounds
+    while node.in_fractions is None:
+        path.append(node)
+        if node.parent is None:
+            break
+        node = node.parent
+    for node in reversed(path):
+        known = {i: (to_fractions(low), to_fractions(high)) for i, (low, high) in node.entering.items()}
+        above = None if node.parent is None else node.parent.in_fractions
         for i, (low, high) in (above.entering if above is not None else {}).items():
             if i in known:
                 known[i] = np.maximum(known[i][0], low), np.minimum(known[i][1], high)
         is_empty = above is not None and above.is_empty
-        start = Bounds(bounds.machine, bounds.node, exact=True, entering=known, is_empty=is_empty)
-        bounds.in_fractions = Bounds.over(bounds.machine, bounds.node, start, exact=True)
+        start = Bounds(node.machine, node.node, exact=True, entering=known, is_empty=is_empty)
+        node.in_fractions = Bounds.over(node.machine, node.node, start, exact=True)
+    assert bounds.in_fractions is not None
     return bounds.in_fractions
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from creases.certify.proofs._checker.claims import Claim, Region, RowClaim
-from creases.certify.proofs._checker.parts import Array, to_fractions
+from creases.certify.proofs._checker.parts import to_fractions
 from creases.certify.proofs._format import ClaimKey, NearestStatement, Statement, VerifyStatement
+from creases.certify.proofs._spec import Array
 
 #: Regions of a statement that are looked at.
 MAX_REGIONS = 64

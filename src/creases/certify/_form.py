@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,19 +19,15 @@ from torch import Tensor
 
 from creases._program import Step
 from creases._typing import Bools, Floats, Ints
+from creases.certify.proofs._checker.parts import Dyadic
+from creases.certify.proofs._checker.program import build_machine
+from creases.certify.proofs._checker.runs import affine_forms
+from creases.certify.proofs._rounding import UNIT, gamma
 from creases.errors import InputError
 from creases.network import Network
 
 #: Most entries of a layer's matrix.
 MATRIX_ENTRIES = 2**26
-
-#: Unit roundoff of float64.
-ROUNDOFF = 2.0**-53
-
-
-def gamma(n: int) -> float:
-    """Return a bound of the relative error of n roundings one after another, itself rounded up."""
-    return 1.01 * n * ROUNDOFF
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +136,7 @@ class Layers:
             inner, size = W[:, : self.n_in], np.abs(x)
             near = np.hstack([inner[:, columns] / scale[columns], W[:, self.n_in :]])
             error = np.zeros(near.shape)
-            error[:, :free] = 2 * ROUNDOFF * np.abs(near[:, :free]) * (scale[columns] != 1)
+            error[:, :free] = 2 * UNIT * np.abs(near[:, :free]) * (scale[columns] != 1)
             c_error = c_error + share * (np.abs(inner) @ size + np.abs(c)) * bool(inner.any() and x.any())
             if W_error is not None:
                 rest = W_error[:, : self.n_in]
@@ -189,8 +186,9 @@ def _check_size(value: Tensor, path: str) -> None:
         )
 
 
-#: Affine steps that move entries without computing, and those that are one product for each entry they read.
-_MOVES, _PRODUCTS = ("concat", "stack", "reshape", "permute", "gather", "pad"), ("linear", "conv", "scale", "matmul")
+#: Affine steps that move entries without computing, and those whose weights are the numbers in the network.
+_MOVES = ("concat", "stack", "reshape", "permute", "gather", "pad")
+PLAIN = (*_MOVES, "linear", "conv", "conv_transpose", "scale", "add", "matmul", "sum")
 
 
 class _Builder:
@@ -211,10 +209,17 @@ class _Builder:
         used = torch.stack([value.reshape(len(value), -1).any(dim=1) for value in values]).any(dim=0)  # variables
         parts = [value[used] for value in values]
         some, error = step.linear(parts), None
-        out = _spread(some, used)
-        if not _is_exact(step, parts, has_constant=bool(used[0])):
+        out, has_constant = _spread(some, used), bool(used[0])
+        is_exact = _is_exact(step, [part[int(has_constant) :] for part in parts])
+        if step.op not in _MOVES and (has_constant or not is_exact):
             terms = max(int(value[0].numel()) for value in values) * len(values) + 8
             error = gamma(terms) * _spread(_magnitude(step, parts, some), used)
+            if step.op == "add":  # entries of one term are what they were
+                count = step.linear_magnitude([(value != 0).double() for value in values])
+                error = torch.where(count > 1, error, 0.0)
+            if is_exact:
+                error = torch.cat([error[:1], torch.zeros_like(error[1:])])
+            error = error if bool(error.any()) else None
         if any(part.error is not None for part in inputs):
             errors = [torch.zeros_like(part.value) if part.error is None else part.error for part in inputs]
             passed = _magnitude(step, [self.pad(part) for part in errors], out) * (1 + gamma(out[0].numel() + 8))
@@ -223,7 +228,7 @@ class _Builder:
             constant = out[:1] + step.offset
             if out[:1].any():
                 error = torch.zeros_like(out) if error is None else error
-                error = torch.cat([error[:1] + 2 * ROUNDOFF * constant.abs(), error[1:]])
+                error = torch.cat([error[:1] + 2 * UNIT * constant.abs(), error[1:]])
             out = torch.cat([constant, out[1:]])
         return Coefficients(out, error)
 
@@ -270,17 +275,17 @@ def _spread(rows: Tensor, used: Tensor) -> Tensor:
     return out
 
 
-def _is_exact(step: Step, parts: list[Tensor], *, has_constant: bool) -> bool:
-    """Whether a step rounds no coefficient: it moves entries, or each is one product with 1 or -1.
+def _is_exact(step: Step, parts: list[Tensor]) -> bool:
+    """Whether a step rounds no coefficient of a variable: it moves entries, or each is one product with 1 or -1.
 
     ``parts`` are the rows of its inputs that are not all 0.
     """
-    if step.op in _MOVES:
-        return True
-    if step.op in _PRODUCTS and len(parts) == 1 and not has_constant:
-        (value,) = parts
-        return int(value.count_nonzero()) == len(value) and bool((value[value != 0].abs() == 1).all())
-    return False
+    if step.op not in PLAIN or (step.op == "add" and len(parts) > 1):
+        return step.op in _MOVES
+    value = parts[0].abs()
+    if not bool(((value == 0) | (value == 1)).all()):
+        return False
+    return not len(value) or bool((value.reshape(len(value), -1).sum(dim=1) <= 1).all())
 
 
 def _magnitude(step: Step, values: list[Tensor], out: Tensor) -> Tensor:
@@ -303,9 +308,9 @@ def _sum(a: Coefficients, b: Coefficients, sign: float) -> Coefficients:
     """Return ``a + sign b``, for a of b before it."""
     value = a.value + sign * b.value
     overlap = (a.value != 0) & (b.value != 0)
-    error = torch.where(overlap, ROUNDOFF * 2 * value.abs(), 0.0)
+    error = torch.where(overlap, UNIT * 2 * value.abs(), 0.0)
     for part in (a, b):
-        error = error if part.error is None else error + part.error * (1 + 2 * ROUNDOFF)
+        error = error if part.error is None else error + part.error * (1 + 2 * UNIT)
     return Coefficients(value, error if bool(error.any()) else None)
 
 
@@ -316,3 +321,24 @@ def _join(a: Coefficients, b: Coefficients) -> Coefficients:
         return Coefficients(value, None)
     errors = [torch.zeros_like(part.value) if part.error is None else part.error for part in (a, b)]
     return Coefficients(value, torch.cat(errors, dim=-1))
+
+
+# -- without rounding -------------------------------------------------------------------------------------------------
+
+
+def exact_functions(net: Network) -> list[list[Dyadic | Floats]] | None:
+    """Return c (m,), B (m, n) and W (m, m_j) of what enters each bend and of the output; None if that takes too long.
+
+    As the digest of a network and the checker of proofs have them: floats where nothing was multiplied out.
+    """
+    try:
+        forms = affine_forms(build_machine(net))
+    except (OverflowError, InputError):
+        return None
+    columns = [net.n_in, *(prod(net.steps[i].shape) for i in net.bends)]
+    sizes = [*(prod(net.shapes[net.steps[i].inputs[0]]) for i in net.bends), net.n_out]
+    functions = []
+    for k, (size, (matrices, constant)) in enumerate(zip(sizes, forms, strict=True)):
+        parts = [matrices.get(j, np.zeros((size, count))) for j, count in enumerate(columns[: k + 1])]
+        functions.append([np.zeros(size) if constant is None else constant, *parts])
+    return functions

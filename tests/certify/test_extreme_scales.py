@@ -1,0 +1,69 @@
+"""What is proved of networks and boxes of any scale is true: products that under- or overflow are counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import creases
+from creases.certify import holds, monotone, nearest, output_bounds, output_range
+from creases.certify._maximize.nodes import Nodes
+from creases.certify.differences import difference_bounds, largest_difference
+from extreme_scales import chain_case, judge, network_case
+
+#: y(1) = 2209999, though each product of weights from the output back to the second layer vanishes.
+UNDERFLOW = [
+    ([[1e150]], [0.0]),
+    ([[1e150]], [0.0]),
+    ([[1.7e-162]], [0.0]),
+    ([[1.3e-162]], [-1e-30]),
+    ([[1e30]], [0.0]),
+]
+
+
+def test_weights_whose_product_vanishes_count_for_large_values() -> None:
+    net = creases.read(UNDERFLOW)
+    assert output_bounds(net, (-1, 1))[1][0] >= 2209999
+    assert monotone(net, 0, (-1, 1), direction="falling").status != "holds"
+    assert output_range(net, (-1, 1)).high[0] >= 2209999
+    assert output_range(net, (-1, 1), quantity="coefficients").high[0, 0] >= 2e6
+    zero = creases.read([*UNDERFLOW[:-1], ([[0.0]], [0.0])])
+    assert difference_bounds(net, zero, (-1, 1))[1][0] >= 2209999
+    assert largest_difference(net, zero, (-1, 1)).upper[0] >= 2209999
+
+
+def test_a_sum_that_overflows_proves_nothing() -> None:
+    net = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[-1e160, 1.0]], [0.0])])
+    with np.errstate(all="ignore"):
+        assert holds(net, (-1.0, 1e150), never=1).status != "holds"  # at x < 0 class 1 is decided
+        assert nearest(net, [0.5], budget=1.0).lower_bound <= 0.5
+
+
+def test_bounds_that_are_no_numbers_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])])
+    monkeypatch.setattr(Nodes, "worst", lambda self, pull: np.full(pull.constant.shape, np.nan))
+    assert output_range(net, (-1, 1), budget=0.2).high[0] >= 1
+    assert holds(net, (-1, 1), outputs=([[1.0]], [0.5]), budget=0.2).status != "holds"
+
+
+def test_the_class_of_an_input_is_exact_where_floats_tie() -> None:
+    net = creases.read([([[1.0], [1.0]], [0.0, 0.0]), ([[0.1, 0.2], [0.1 + 0.2, 0.0]], [0.0, 0.0])])
+    y = net([1.0])
+    assert y[0] == y[1]  # but 0.1 and 0.2 add up to less than the float next to their sum
+    assert nearest(net, [1.0], budget=1.0).predicted == 1
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("seed", [105, 107])
+def test_a_region_with_ends_beyond_floats_is_no_error(seed: int) -> None:
+    case = chain_case(seed)
+    answers = [monotone(case.net(), 0, case.box, direction=way, budget=0.5) for way in ("rising", "falling")]
+    assert sorted(answer.status for answer in answers) == ["holds", "violated"]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("make", [chain_case, network_case])
+def test_no_answer_is_false_at_any_scale(make: object) -> None:
+    wrong = [(seed, *problem) for seed in (*range(10), 500_011, 500_015) for problem in judge(make(seed), seed, 0.5)]  # type: ignore[operator]
+    assert not wrong
