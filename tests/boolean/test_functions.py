@@ -24,11 +24,6 @@ def test_sixteen_bits_go_to_a_table_and_back():
     assert (boolean.truth_table(boolean.from_truth_table(table), 16) == table).all()
 
 
-def test_row_x_of_the_points_has_the_bits_of_x_lowest_first():
-    for n in (1, 3, 5):
-        assert (boolean.all_inputs(n) @ 2 ** np.arange(n) == np.arange(2**n)).all()
-
-
 def test_arrays_of_functions_have_arrays_of_tables():
     for n, many in ((3, [[1, 2], [3, 255]]), (7, [[0, 1], [2**127, boolean.parity(7)]])):
         tables = boolean.truth_table(many, n)

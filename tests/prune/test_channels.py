@@ -15,9 +15,8 @@ from creases import places
 from creases.errors import InputError
 from creases.network.surgery import channel_groups, count_multiply_adds, masked_channels, remove_channels
 from creases.prune import channels, magnitude, tuner
+from creases.prune._by_data import taylor_scores, weights
 from creases.prune._evaluation import evaluate, losses, losses_without
-from creases.prune._magnitude import weights
-from creases.prune._selection import taylor_scores
 from surgery_models import MODELS
 
 
@@ -215,7 +214,7 @@ def test_exact_losses_are_left_out_while_taylor_scores_predict_no_harm(monkeypat
         calls.append(len(groups))
         return losses_without(model, groups, X, y)
 
-    room = import_module("creases.prune._selection")
+    room = import_module("creases.prune._by_data")
     monkeypatch.setattr(room, "losses_without", counted)
     monkeypatch.setattr(room, "FEW", 0)
     monkeypatch.setattr(room, "NEGLIGIBLE", negligible)
@@ -224,26 +223,16 @@ def test_exact_losses_are_left_out_while_taylor_scores_predict_no_harm(monkeypat
     assert calls[:1] == expected
 
 
-def test_what_cannot_be_removed_is_in_the_result_with_its_reason(tmp_path):
+def test_what_cannot_be_removed_is_in_the_result_with_its_reason():
     model, shape = coupled("padded shortcut")
     x = torch.randn(12, *shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     found = channels(model, x, torch.arange(12) % 3, parameters=0.6, tune=lambda model: None)
     left = {part.layer: (len(part.channels), part.width) for part in found.fixed}
-    assert left == {name: (fixed, width(found.model, name)) for name, fixed in COUPLED["padded shortcut"][3].items()}
-    written = json.loads(found.save(tmp_path / "steps.json").read_text())
-    assert written["fixed"][-1]["reason"] == "its units are the model's output"
-
-
-def width(model, path):
-    return len(model.get_submodule(path).weight)
-
-
-def test_records_are_plain_values(tmp_path):
-    model, x, y = trained()
-    found = channels(model, x, y, min_accuracy=0.0, per_step=5, max_samples=20)
-    written = json.loads(found.save(tmp_path / "steps.json").read_text())
-    assert written["steps"][0]["accuracy"] == found.steps[0].accuracy
+    widths = {name: len(found.model.get_submodule(name).weight) for name in left}
+    assert left == {name: (fixed, widths[name]) for name, fixed in COUPLED["padded shortcut"][3].items()}
+    written = json.loads(json.dumps(found.to_dict()))
     assert "model" not in written
+    assert written["fixed"][-1]["reason"] == "its units are the model's output"
 
 
 def test_only_named_places_are_pruned():
@@ -280,14 +269,8 @@ def test_magnitude_sets_the_smallest_weights_to_zero_and_keeps_them_there():
     model, x, y = trained()
     size = sum(weight.numel() for weight in weights(model))
     seen = []
-    found = magnitude(
-        model,
-        x,
-        y,
-        min_accuracy=0.0,
-        sparsities=[0.3, 0.6],
-        callback=lambda step, model: seen.append(copy.deepcopy(model)),
-    )
+    options = {"sparsities": [0.3, 0.6], "callback": lambda step, model: seen.append(copy.deepcopy(model))}
+    found = magnitude(model, x, y, min_accuracy=0.0, **options)
     zeros = [sum(int((weight == 0).sum()) for weight in weights(one)) for one in seen]
     assert zeros == [round(0.3 * size), round(0.6 * size)]
     first = torch.cat([weight.detach().abs().flatten() for weight in weights(model)])
@@ -308,47 +291,31 @@ def test_units_that_magnitude_made_dead_are_removed():
     assert evaluate(found.model, x, y)[1] == found.last.accuracy
 
 
-def test_a_threshold_ends_pruning_with_the_model_before():
-    model, x, y = trained()
-    first = evaluate(model, x, y)[1]
-    found = magnitude(model, x, y, min_accuracy=first, sparsities=[0.01, 0.999], tune=lambda model: None)
-    assert found.ended == "accuracy"
-    assert found.kept == 1
-    assert evaluate(found.model, x, y)[1] >= first
-
-
 def test_wrong_data_are_refused_by_name():
     model, x, y = trained()
     with pytest.raises(InputError, match="X must be finite, got NaN or infinite entries"):
         channels(model, x * torch.nan, y, min_accuracy=0.5)
     with pytest.raises(InputError, match="y must be whole class numbers"):
         magnitude(model, x, y.double(), min_accuracy=0.5)
-    with pytest.raises(InputError, match=r"validation\[1\] must be among the model's 2 classes, got class 2"):
-        channels(model, x, y, validation=(x, y + 1), min_accuracy=0.5)
     with pytest.raises(InputError, match=r"X must have shape \(n, \*shape\) with at least one sample"):
         channels(model, x[:0], y[:0], min_accuracy=0.5)
-    with pytest.raises(InputError, match="min_accuracy must be a fraction from 0 to 1, got 99"):
-        channels(model, x, y, min_accuracy=99)
     with pytest.raises(InputError, match="min_accuracy must be at most the model's accuracy"):
         channels(network(), x, y, min_accuracy=1.0)
-    with pytest.raises(InputError, match="places must be among the model's places, '0', '3', got 'x'"):
-        channels(model, x, y, min_accuracy=0.5, places=["x"])
-    with pytest.raises(InputError, match=r"got '8'.*its units are the model's output"):
-        channels(model, x, y, min_accuracy=0.5, places=["8"])
-    with pytest.raises(InputError, match="candidates must be a positive integer, got 0"):
-        channels(model, x, y, min_accuracy=0.5, candidates=0)
-    with pytest.raises(InputError, match="candidates must be 'auto' or 'all', got 'few'"):
-        channels(model, x, y, min_accuracy=0.5, candidates="few")
-    with pytest.raises(InputError, match="parameters must be given, or min_accuracy, got neither"):
-        channels(model, x, y)
-    with pytest.raises(InputError, match="multiply_adds must be left out with parameters, got 9"):
-        channels(model, x, y, parameters=0.5, multiply_adds=9)
-    for wrong in (0, -3, 1.5, 0.0, float("nan"), True, "half"):
-        with pytest.raises(
-            InputError, match="parameters must be a fraction above 0 and up to 1, or a positive integer"
-        ):
-            channels(model, x, y, parameters=wrong)
     with pytest.raises(InputError, match="sparsities must be increasing numbers"):
         magnitude(model, x, y, min_accuracy=0.5, sparsities=[0.5, 0.4])
     with pytest.raises(InputError, match="optimizer must be"):
         tuner(x, y, optimizer="lbfgs")
+    size = "parameters must be a fraction above 0 and up to 1, or a positive integer"
+    for options, message in [
+        ({"validation": (x, y + 1)}, r"validation\[1\] must be among the model's 2 classes, got class 2"),
+        ({"min_accuracy": 99}, "min_accuracy must be a fraction from 0 to 1, got 99"),
+        ({"places": ["x"]}, "places must be among the model's places, '0', '3', got 'x'"),
+        ({"places": ["8"]}, "got '8'.*its units are the model's output"),
+        ({"candidates": 0}, "candidates must be a positive integer, got 0"),
+        ({"candidates": "few"}, "candidates must be 'auto' or 'all', got 'few'"),
+        ({"min_accuracy": None}, "parameters must be given, or min_accuracy, got neither"),
+        ({"parameters": 0.5, "multiply_adds": 9}, "multiply_adds must be left out with parameters, got 9"),
+        *(({"parameters": wrong}, size) for wrong in (0, -3, 1.5, 0.0, float("nan"), True, "half")),
+    ]:
+        with pytest.raises(InputError, match=message):
+            channels(model, x, y, **{"min_accuracy": 0.5} | options)

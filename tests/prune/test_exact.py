@@ -1,4 +1,5 @@
 import copy
+from dataclasses import replace
 from importlib import import_module
 from itertools import pairwise, product
 
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 from torch import nn
 
 from creases import line, places
-from creases.certify.propagation import tight_value_bounds, value_bounds
-from creases.certify.propagation._tight import lp_value_bounds
+from creases.certify import unit_bounds
+from creases.certify._unit_sides import UnitSides
+from creases.certify.proofs import check_proof
+from creases.certify.propagation import value_bounds
 from creases.errors import InputError
 from creases.network import read
 from creases.prune import exact
@@ -132,46 +135,38 @@ def test_a_dead_unit_of_the_second_layer_needs_more_than_intervals():
     found = exact(model, [(-1, 1)])
     assert [step.units for step in found.reductions if step.place == "2"] == [(0,)]
     assert found.change == 0.0
+    assert found.proof.statement.off == (2,)
+    assert check_proof(found.proof, model)
+    lie = replace(found.proof, statement=replace(found.proof.statement, box=((-1.0, 2.0),)))  # |x| - 1.5 reaches 0.5
+    assert "refused: claim off 2, node 0" in str(check_proof(lie, model))
+    assert not check_proof(found.proof, module([*layers[:1], (layers[1][0], [-0.5, 0.0]), *layers[2:]]))
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_linear_programs_bound_what_a_partition_gives_exactly(seed):
-    layers = wide(np.random.default_rng(seed), hidden=(5, 5, 4))
-    net, box = read(module(layers)), torch.tensor([[-1.0, 1.0]] * 2, dtype=torch.float64)
-    wide_, (exact_, is_exact), programs = (
-        value_bounds(net, box),
-        tight_value_bounds(net, box),
-        lp_value_bounds(net, box),
-    )
-    assert is_exact
-    for number in (net.steps[i].inputs[0] for i in net.bends):
-        for least, middle, most in ((wide_[number], programs[number], exact_[number]),):
-            assert (middle.high <= least.high + 1e-9).all()
-            assert (middle.high >= most.high - 1e-9).all()
-            assert (middle.low >= least.low - 1e-9).all()
-            assert (middle.low <= most.low + 1e-9).all()
+def test_a_unit_that_is_active_between_floats_stays():
+    # 5.99e-18 - |p(x)| is above 0 where p is 0, which is at no float.
+    layers = [([[0.3], [-0.3]], [-0.1, 0.1]), ([[-1.0, -1.0], [1.0, -1.0]], [5.99e-18, 0.0]), ([[1.0, 1.0]], [0.0])]
+    assert exact(module(layers), [(0, 1)]).reductions == ()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("leak", [0.0, 0.3])
 def test_linear_programs_never_cut_off_what_small_networks_reach(leak):
     """Of few units bounds are near the truth, so that a chord a little too low is seen."""
-    rng, box = np.random.default_rng(0), torch.tensor([[-1.0, 1.0]], dtype=torch.float64)
+    rng = np.random.default_rng(0)
     for _ in range(30):
         sizes = [1, 2, 2, 2, 1]
         net = read([(rng.normal(size=(m, n)), rng.normal(size=m)) for n, m in pairwise(sizes)], leak=leak)
-        programs, corners = lp_value_bounds(net, box), torch.from_numpy(2 * line(net, [-1.0], [1.0]).ends - 1)[:, None]
-        values = [corners]
+        values = [torch.from_numpy(2 * line(net, [-1.0], [1.0]).ends - 1)[:, None]]
         for step in net.steps:
             values.append(step.apply([values[number] for number in step.inputs]))
-        for i in net.bends:
-            reached, bound = values[net.steps[i].inputs[0]], programs[net.steps[i].inputs[0]]
-            assert (reached.amin(0) >= bound.low - 1e-9).all()
-            assert (reached.amax(0) <= bound.high + 1e-9).all()
+        for i, (low, high) in zip(net.bends, unit_bounds(net, (-1, 1), method="lp"), strict=True):
+            reached = values[net.steps[i].inputs[0]].numpy()
+            assert (reached >= low - 1e-12 * np.abs(low)).all()
+            assert (reached <= high + 1e-12 * np.abs(high)).all()
 
 
 def test_what_only_looks_spare_is_named_and_left_alone(monkeypatch):
-    monkeypatch.setattr(ROOM, "tight_value_bounds", lambda net, box: (value_bounds(net, box), False))
+    monkeypatch.setattr(ROOM, "decide_sides", lambda *args: UnitSides({}))
     layers = [([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0], [1.0, -1.0]], [-1.5, 0.0]), ([[1.0, 1.0]], [0.0])]
     found = exact(module(layers), [(-1, 1)])
     assert found.reductions == ()
@@ -207,15 +202,6 @@ def test_a_wrong_reduction_is_seen_in_the_measured_change(monkeypatch):
     monkeypatch.setattr(ROOM, "unread", unread)
     found = exact(module(wide(np.random.default_rng(4))), (-1, 1))
     assert found.change > 1e-3 > found.bound
-
-
-def test_the_model_given_is_left_alone():
-    model = module(wide(np.random.default_rng(0)))
-    with torch.no_grad():
-        model[0].bias[0] = -100.0
-    before = copy.deepcopy(model.state_dict())
-    exact(model, (-1, 1))
-    assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
 
 
 def test_where_all_units_are_dead_one_stays():
@@ -257,12 +243,13 @@ def test_the_bound_counts_what_sums_over_positions_add_up():
     assert 3e-6 < largest(found.model, model, middle) <= found.bound < 1e-5
 
 
-def test_networks_and_files_are_pruned_into_modules(tmp_path):
+def test_networks_and_files_are_pruned_into_modules_and_left_alone(tmp_path):
     model = module(wide(np.random.default_rng(0))).double()
     with torch.no_grad():
         model[0].bias[2] = -50.0  # never active in the box
-    net = read(model)
+    net, before = read(model), copy.deepcopy(model.state_dict())
     expected = exact(model, (-1, 1))
+    assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
     for source in (net, net.save(tmp_path / "net.safetensors"), str(net.save(tmp_path / "net.onnx"))):
         found = exact(source, (-1, 1))
         assert isinstance(found.model, nn.Module)
@@ -274,7 +261,7 @@ def test_wrong_arguments_are_refused_by_name():
     model = module(wide(np.random.default_rng(0)))
     with pytest.raises(InputError, match=r"box must be \(lo, hi\), or 2 pairs"):
         exact(model, [(0, 1)] * 3)
-    with pytest.raises(InputError, match="tolerance must be at least 0"):
+    with pytest.raises(InputError, match="tolerance must be a finite number at least 0"):
         exact(model, tolerance=-1)
     with pytest.raises(InputError, match="n_samples must be a positive integer, got 0"):
         exact(model, n_samples=0)

@@ -3,6 +3,7 @@
 A function of n bits is an integer whose bit x is its value at the input x.
 
 Functions  :func:`truth_table` and :func:`from_truth_table`; :func:`all_inputs`; :func:`parity`
+Measures   :func:`measures`: Fourier coefficients and degree, influences, sensitivity, entropy
 Classes    :func:`canonical_form`, the least function of an NPN class; :func:`npn_classes`
 Swaps      :func:`swaps`, the fewest changes of class along a line, and :func:`class_swaps` of all classes;
            :func:`class_changes` along given weights; :func:`subset_sum_orderings`, all orders of the inputs
@@ -29,6 +30,7 @@ Examples
 
 from creases.boolean._constructions import deep_network, margin, wide_network
 from creases.boolean._functions import all_inputs, from_truth_table, parity, truth_table
+from creases.boolean._measures import measures
 from creases.boolean._npn import canonical_form, npn_classes
 from creases.boolean._orderings import subset_sum_orderings
 from creases.boolean._swaps import class_changes, class_swaps, swaps
@@ -42,6 +44,7 @@ __all__ = [
     "deep_network",
     "from_truth_table",
     "margin",
+    "measures",
     "npn_classes",
     "parity",
     "parity_network",

@@ -92,10 +92,7 @@ def _classes_of_5() -> NpnClasses:
 
 def _search_images(functions: Words, n: int) -> Words:
     """Return the least images of functions of n <= 6 bits, by searching all of them."""
-    images_walk = walk(n, reversals=True)
-    return least_images(
-        functions, np.uint64((1 << (1 << n)) - 1), images_walk.masks, images_walk.shifts, images_walk.steps
-    )
+    return least_images(functions, np.uint64((1 << (1 << n)) - 1), *walk(n, reversals=True)[:3])
 
 
 def _by_halves(functions: NDArray[np.uint32], early: bool = False) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:

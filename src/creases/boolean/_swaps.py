@@ -57,7 +57,12 @@ def class_changes(f: int, n: int, weights: ArrayLike) -> int:
     """
     check_bits(n)
     classes = truth_table(check_function(f, n), n)
-    sums = all_inputs(n) @ _check_weights(weights, n)
+    array = as_array(weights, "weights")
+    if array.shape != (n,) or array.dtype.kind not in "iu":
+        raise InputError("weights", f"be {n} integers, one per input", repr(weights))
+    if np.abs(array.astype(float)).sum() >= 2**62:
+        raise InputError("weights", "have absolute values whose sum is below 2^62", repr(weights))
+    sums = all_inputs(n) @ array.astype(np.int64)
     order = np.lexsort((classes, sums))
     change = np.diff(classes[order]) != 0
     level = np.flatnonzero(change & (np.diff(sums[order]) == 0))
@@ -201,15 +206,6 @@ def _blocks(tables: Bits) -> Iterator[tuple[int, NDArray[np.uint64]]]:
         part = tables[start : start + 512]
         block[:, : len(part)] = part.T
         yield start, np.packbits(block, axis=1, bitorder="little").view("<u8").astype(np.uint64)
-
-
-def _check_weights(weights: ArrayLike, n: int) -> Ints:
-    array = as_array(weights, "weights")
-    if array.shape != (n,) or array.dtype.kind not in "iu":
-        raise InputError("weights", f"be {n} integers, one per input", repr(weights))
-    if np.abs(array.astype(float)).sum() >= 2**62:
-        raise InputError("weights", "have absolute values whose sum is below 2^62", repr(weights))
-    return array.astype(np.int64)
 
 
 # Compiled search for the fewest changes (numba, at the first call).

@@ -28,7 +28,7 @@ class Walk(NamedTuple):
 @lru_cache
 def walk(n: int, reversals: bool) -> Walk:
     """Return the steps to all 2^n n! images, n <= 6; without ``reversals``, to one of each pair g(x), g(not x)."""
-    flips = _gray_code(n if reversals else n - 1)
+    flips = [(k & -k).bit_length() - 1 for k in range(1, 1 << (n if reversals else n - 1))]  # a Gray code
     steps = [*flips]
     for place in _plain_changes(n):
         steps += [n + place, *flips]
@@ -51,11 +51,6 @@ def walk(n: int, reversals: bool) -> Walk:
         inputs=np.array([row[0] for row in rows]),
         signs=np.array([row[1] for row in rows]),
     )
-
-
-def _gray_code(n: int) -> list[int]:
-    """Return which of n bits to flip, one at a time, to reach all their 2^n values."""
-    return [(k & -k).bit_length() - 1 for k in range(1, 1 << n)]
 
 
 def _plain_changes(n: int) -> list[int]:

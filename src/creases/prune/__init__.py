@@ -4,6 +4,8 @@ Same function  ``exact`` removes units that provably cannot affect the output an
                units that only look redundant are ``Undecided``
 Same accuracy  of any module: ``channels`` (the least important first) or the smallest weights by ``magnitude``,
                fine-tuned by a ``tuner`` in between; each step of the ``PruningResult`` is a ``PruningStep``
+Smallest       the smallest networks within one that still classify every sample: ``exhaustive`` trains all
+               ``SubNetworks`` of one wide layer, ``iterative`` removes unit by unit from deep ones: a ``Trajectory``
 
 >>> import torch
 >>> from creases import prune
@@ -15,22 +17,24 @@ Same accuracy  of any module: ``channels`` (the least important first) or the sm
 (2, 'no input in the box activates them')
 """
 
-from creases.prune._channels import channels
-from creases.prune._evaluation import Tune, check_samples, evaluate, evaluation_mode, tuner
+from creases.prune._by_data import channels, magnitude
+from creases.prune._evaluation import check_samples, evaluate, tuner
 from creases.prune._exact import exact
-from creases.prune._magnitude import magnitude
 from creases.prune._results import ExactResult, PruningResult, PruningStep
+from creases.prune._sub_networks import SubNetworks, Trajectory, exhaustive, iterative
 
 __all__ = [
     "ExactResult",
     "PruningResult",
     "PruningStep",
-    "Tune",
+    "SubNetworks",
+    "Trajectory",
     "channels",
     "check_samples",
     "evaluate",
-    "evaluation_mode",
     "exact",
+    "exhaustive",
+    "iterative",
     "magnitude",
     "tuner",
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +15,7 @@ from creases._schema import instance
 from creases._validation import check_arguments, check_choice, check_count, check_number
 from creases.errors import InputError
 from creases.network import as_network
-from creases.network.surgery import ChannelGroup, masked_channels, unwrap_module
+from creases.network.surgery import ChannelGroup, evaluation_mode, masked_channels, unwrap_module
 
 #: Number of samples that are run at a time.
 BLOCK = 1000
@@ -68,27 +67,6 @@ def _tensor(values: Any, name: str) -> Tensor:
     return tensor
 
 
-def check_accuracy(min_accuracy: float, accuracy: float) -> None:
-    """Refuse a smallest accuracy that a model does not have to begin with."""
-    if not 0 <= min_accuracy <= 1:
-        raise InputError("min_accuracy", "be a fraction from 0 to 1", repr(min_accuracy))
-    if accuracy < min_accuracy:
-        raise InputError("min_accuracy", f"be at most the model's accuracy, {accuracy:.4g}", f"{min_accuracy:.4g}")
-
-
-@contextmanager
-def evaluation_mode(model: nn.Module) -> Iterator[None]:
-    """Put a model into eval mode without gradients; restore the mode of each module afterwards."""
-    modes = {module: module.training for module in model.modules()}
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        for module, mode in modes.items():
-            module.training = mode
-
-
 def losses(outputs: Tensor, y: Tensor) -> Tensor:
     """Return the cross-entropy of each sample (n,); with one output: binary, class 1 where it is positive."""
     if outputs.shape[-1] == 1:
@@ -135,18 +113,13 @@ def losses_without(model: nn.Module, groups: Sequence[ChannelGroup], X: Tensor, 
             for path, members in by_reader.items():
                 if path:
                     outputs = _outputs_from_reader(model, path, [groups[i] for i in members], inputs)
-                else:
-                    outputs = (_outputs_without(model, groups[i], inputs) for i in members)
-                for i, output in zip(members, outputs, strict=True):
-                    total[i] += losses(output, classes).double().sum()
+                    for i, output in zip(members, outputs, strict=True):
+                        total[i] += losses(output, classes).double().sum()
+                    continue
+                for i in members:
+                    with masked_channels(model, [groups[i]]):
+                        total[i] += losses(model(inputs), classes).double().sum()
     return total / len(X)
-
-
-def _outputs_without(model: nn.Module, group: ChannelGroup, X: Tensor) -> Tensor:
-    """Return the outputs of a model with the channels of a group set to zero where they are read."""
-    with masked_channels(model, [group]):
-        out: Tensor = model(X)
-        return out
 
 
 def _only_reader(model: nn.Module, group: ChannelGroup) -> str:
@@ -169,16 +142,13 @@ def _outputs_from_reader(model: nn.Module, path: str, groups: Sequence[ChannelGr
     output = reader(entering)
     for group in groups:
         columns = torch.tensor(group.readers[path], device=X.device)
-        yield after(output - _contribution(reader, entering, columns))
-
-
-def _contribution(layer: nn.Module, entering: Tensor, columns: Tensor) -> Tensor:
-    """Return what some columns add to a layer's output."""
-    if isinstance(layer, nn.Linear):
-        return F.linear(entering[..., columns], layer.weight[:, columns])
-    assert isinstance(layer, _ConvNd)
-    conv: Callable[..., Tensor] = layer._conv_forward  # pads as the layer does
-    return conv(entering[:, columns], layer.weight[:, columns], None)
+        if isinstance(reader, nn.Linear):
+            part = F.linear(entering[..., columns], reader.weight[:, columns])
+        else:
+            assert isinstance(reader, _ConvNd)
+            conv: Callable[..., Tensor] = reader._conv_forward  # pads as the layer does
+            part = conv(entering[:, columns], reader.weight[:, columns], None)
+        yield after(output - part)
 
 
 def as_module(model: Any, input_shape: Sequence[int] | None = None) -> tuple[nn.Module, tuple[int, ...] | None]:
@@ -216,10 +186,8 @@ def tuner(
     ----------
     X, y
         Inputs (n, *shape) and classes (n,).
-    epochs, optimizer, lr, weight_decay, batch_size
-        As in torch.
-    momentum
-        Momentum of gradient descent.
+    epochs, optimizer, lr, momentum, weight_decay, batch_size
+        As in torch; momentum is that of gradient descent.
     seed
         Seed of the order of the samples, which is different each time the function is called.
     """

@@ -5,21 +5,214 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from numbers import Real
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from creases._program import Step
 from creases._schema import INTEGER, optional, sequence
-from creases._validation import check_arguments, check_box, check_count, check_seed
-from creases.certify.propagation import Interval, output_change_bound, tight_value_bounds, value_bounds
+from creases._validation import check_arguments, check_box, check_count, check_number, check_seed
+from creases.certify import decide_sides
+from creases.certify.proofs import Proof
+from creases.certify.propagation import Interval, output_change_bound, value_bounds
 from creases.errors import InputError
 from creases.network import Network, Place, places, read, remove
-from creases.network.surgery import count_parameters
+from creases.network.surgery import Link, count_parameters, get_layer, input_tensors, output_tensors
 from creases.prune._evaluation import as_module
 from creases.prune._results import ExactResult, Reduction, Undecided
-from creases.prune._site import Reader, Site
+
+# A place with what reductions need to know: its rows, the columns that read it, and the bounds of its units.
+
+#: Operators with rows and columns.
+LAYERS = ("linear", "conv", "conv_transpose")
+
+#: Operators without weights that treat all units alike and preserve multiples.
+UNIFORM = (
+    "relu", "choice", "gather", "reshape", "permute", "avg_pool", "adaptive_avg_pool", "concat", "pad", "sum",
+    "interpolate",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """A layer that reads the units of a place."""
+
+    link: Link
+    layer: nn.Module
+    value: int  #: number of the value that enters it
+    output: int  #: number of its output value
+    entering: Interval  #: bounds of its input
+    axis: int  #: axis of its input that counts columns
+    columns: Tensor  #: (width, per_unit) of each unit
+
+    @property
+    def parameter(self) -> Tensor:
+        """The weight as the layer has it."""
+        return _as_tensor(self.layer.weight)
+
+    @property
+    def weight(self) -> Tensor:
+        """The weight in float64, columns first: (columns, out, *kernel)."""
+        return self.read(self.parameter)
+
+    def read(self, stored: Tensor) -> Tensor:
+        """Return a weight of the layer's own shape in the order of :attr:`weight`, in float64."""
+        return _double(stored).movedim(input_tensors(self.layer).weight_axis, 0)
+
+    def stored(self, weight: Tensor) -> Tensor:
+        """Return a weight in the order of :attr:`weight` in the layer's own shape and precision."""
+        return weight.movedim(0, input_tensors(self.layer).weight_axis).to(self.parameter)
+
+    def by_unit(self, value: Tensor) -> Tensor:
+        """Return the entries of an input, (*shape) or (n, *shape), by unit: (width, per_unit, positions)."""
+        batch = value.ndim - self.entering.low.ndim
+        return value.movedim(batch + self.axis, 0).reshape(self.link.size, -1)[self.columns]
+
+    def change(self, by_output: Tensor) -> Tensor:
+        """Return a change of each channel (out,), the same at all positions, in the shape of the layer's output."""
+        behind = self.entering.low.ndim - 1 - self.axis
+        return by_output.reshape(-1, *[1] * behind)
+
+
+class Between(NamedTuple):
+    """What lies between the units and their readers."""
+
+    same: Literal["multiples", "equal", "nothing"]  #: which relation of two units is preserved
+    factor: Tensor  #: (width,) of a batch norm before the bend; ones without
+    shift: Tensor  #: (width,) of that batch norm; zeros without
+    slopes: Tensor  #: (width, 1) slopes of bends on the negative side: they must agree in duplicate units
+    gain: float  #: largest factor by which a difference of two units grows
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """A place with its layers, their weights and bounds."""
+
+    place: Place
+    producer: nn.Module
+    entering: Interval  #: bounds of the producer's input
+    before: Interval  #: bounds of the producer's output
+    value: int  #: number of the producer's output value
+    axis: int  #: axis of that value that counts units
+    readers: tuple[Reader, ...]
+    between: Between
+    bend: Step | None  #: the only thing between two linear layers, a bend with two sides; else None
+
+    @classmethod
+    def from_place(cls, model: nn.Module, net: Network, bounds: list[Interval], place: Place) -> Site | None:
+        """Find a place in a network; None if its layers are not single steps of it."""
+        layers: dict[str, list[int]] = {}
+        for i, step in enumerate(net.steps):
+            if step.op in LAYERS:
+                layers.setdefault(step.path, []).append(i)
+        paths = [place.name, *(link.path for link in place.consumers)]
+        if any(len(layers.get(path, [])) != 1 for path in paths):
+            return None
+        (i,) = layers[place.name]
+        step = net.steps[i]
+        readers = []
+        for link in place.consumers:
+            end = layers[link.path][0]
+            value = net.steps[end].inputs[0]
+            axis, columns = _axis(net.steps[end], net.shapes[value]), link.columns(place.width)
+            readers.append(Reader(link, get_layer(model, link.path), value, end + 1, bounds[value], axis, columns))
+        return cls(
+            place=place,
+            producer=get_layer(model, place.name),
+            entering=bounds[step.inputs[0]],
+            before=bounds[i + 1],
+            value=i + 1,
+            axis=_axis(step, step.shape),
+            readers=tuple(readers),
+            between=_between(net, i + 1, readers, place),
+            bend=_only_bend(net, i + 1, readers, place.width),
+        )
+
+    def rows(self) -> Tensor:
+        """Return each unit's weights and bias before its bend, batch norm included: (width, inputs + 1), float64."""
+        weight = _double(self.producer.weight).movedim(output_tensors(self.producer).weight_axis, 0).flatten(1)
+        both = torch.cat([weight, _bias(self.producer)[:, None]], dim=1) * self.between.factor[:, None]
+        both[:, -1] += self.between.shift
+        return both
+
+    def row_sizes(self) -> Tensor:
+        """Return the largest magnitude (inputs,) of the input of each weight of a row, in the order of :meth:`rows`."""
+        size = self.entering.size
+        if isinstance(self.producer, nn.Linear):
+            return size.flatten(0, -2).amax(0) if size.ndim > 1 else size
+        channels = size.flatten(1).amax(1)
+        kernel = self.producer.weight[0, 0].numel()  # type: ignore[index]
+        return channels.repeat_interleave(kernel)
+
+    def one_sided(self) -> tuple[Tensor, Tensor]:
+        """Return which units (width,) are proved active in all of the box, and which are proved inactive."""
+        low, high = (end.movedim(self.axis, 0).reshape(self.place.width, -1) for end in self.before)
+        return (low >= 0).all(1), (high <= 0).all(1)
+
+
+def _axis(step: Step, shape: tuple[int, ...]) -> int:
+    return len(shape) - 1 if step.op == "linear" else 0
+
+
+def _between(net: Network, producer: int, readers: Sequence[Reader], place: Place) -> Between:
+    width = place.width
+    factor, shift = torch.ones(width, dtype=torch.float64), torch.zeros(width, dtype=torch.float64)
+    same: Literal["multiples", "equal", "nothing"] = "multiples"
+    slopes, gain, bent, inside = [torch.zeros(width, 1, dtype=torch.float64)], 1.0, False, {producer}
+    ends = {reader.output for reader in readers}
+    norms = {link.path: link for link in place.carriers}
+    for i, step in enumerate(net.steps):
+        if i + 1 in ends or not inside & set(step.inputs):
+            continue
+        inside.add(i + 1)
+        bent |= step.is_bend
+        if step.op == "scale" and step.path in norms and norms[step.path].per_unit == 1 and not bent:
+            entries = norms[step.path].columns(width)[:, 0]
+            part = step.tensors["factor"].reshape(-1)[entries]
+            offset = step.offset
+            added = torch.zeros_like(part) if offset is None else offset.reshape(-1)[entries]
+            factor, shift = factor * part, shift * part + added
+            continue
+        scalar = step.op not in ("linear", "matmul", *LAYERS) and all(t.numel() == 1 for t in step.tensors.values())
+        if (step.op not in UNIFORM and not (step.op == "scale" and scalar)) or step.offset is not None:
+            same = "equal" if scalar and same != "nothing" else "nothing"
+        if not step.is_bend:
+            ones = [torch.ones(1, *net.shapes[value], dtype=torch.float64) for value in step.inputs]
+            gain *= max(1.0, float(step.linear_magnitude(ones).max()))
+        if step.leak is not None:
+            if step.path in norms:  # a PReLU with a slope for each unit
+                slopes.append(step.leak.reshape(-1)[norms[step.path].columns(width)].reshape(width, -1))
+            elif step.leak.numel() > 1:
+                same = "nothing"
+            gain *= max(1.0, float(step.leak.abs().max()))
+    return Between(same, factor, shift, torch.cat(slopes, dim=1), gain)
+
+
+def _only_bend(net: Network, producer: int, readers: Sequence[Reader], width: int) -> Step | None:
+    """Return the bend between two linear layers, if nothing else lies between them."""
+    users = [i for i, step in enumerate(net.steps) if producer in step.inputs]
+    if len(users) != 1 or net.steps[users[0]].op != "relu" or len(readers) != 1:
+        return None
+    (reader,) = readers
+    plain = net.steps[producer - 1].op == net.steps[reader.output - 1].op == "linear" and len(net.shapes[producer]) == 1
+    return net.steps[users[0]] if plain and reader.value == users[0] + 1 and reader.link.size == width else None
+
+
+def _as_tensor(value: object) -> Tensor:
+    assert isinstance(value, Tensor)
+    return value
+
+
+def _double(tensor: object) -> Tensor:
+    return _as_tensor(tensor).detach().double().cpu()
+
+
+def _bias(layer: nn.Module) -> Tensor:
+    if layer.bias is None:
+        return torch.zeros(int(getattr(layer, output_tensors(layer).counter)), dtype=torch.float64)
+    return _double(layer.bias)
+
 
 # The four reductions that preserve the function: the edits each makes, and bounds of their rounding.
 
@@ -47,31 +240,28 @@ class Edit:
 def unread(site: Site) -> Iterator[Edit]:
     """Propose to remove units that no layer reads."""
     parts = [(reader.weight[reader.columns] == 0).flatten(1).all(1) for reader in site.readers]
-    removed = _removable_units(torch.stack(parts).all(0))
-    if removed:
+    if removed := _removable_units(torch.stack(parts).all(0)):
         yield Edit(removed, "no layer reads them: their columns are zero")
 
 
 def constant(site: Site) -> Iterator[Edit]:
     """Propose to remove units that have one value in the whole box; it is added to the biases of their readers."""
-    fixed = torch.stack([_constant_units(reader) for reader in site.readers]).all(0)
-    removed = _removable_units(fixed)
-    if not removed:
+    units = list(_removable_units(torch.stack([_constant_units(reader) for reader in site.readers]).all(0)))
+    if not units:
         return
-    units = list(removed)
     biases, changes, zero = [], {}, True
     for reader in site.readers:
         value = reader.by_unit(reader.entering.low)[units].mean(-1)  # (k, per_unit): equal at all positions
         if not bool((value != 0).any()):
             continue
         zero = False
-        weight = _sum_kernel(reader.weight[reader.columns[units]])
-        new = reader.bias + torch.einsum("kp,kpo->o", value, weight)
-        stored = _stored_bias(reader, new)
+        weight = reader.weight[reader.columns[units]]  # (k, per_unit, out, *kernel)
+        new = _bias(reader.layer) + torch.einsum("kp,kpo...->o", value, weight)
+        stored = new.to(reader.parameter.dtype)
         biases.append((reader.layer, stored))
         changes[reader.output] = reader.change((stored.double() - new).abs())
     reason = "no input in the box activates them" if zero else "they are constant over the box"
-    yield Edit(removed, reason, biases=biases, changes=changes)
+    yield Edit(tuple(units), reason, biases=biases, changes=changes)
 
 
 def duplicate(site: Site) -> Iterator[Edit]:
@@ -102,10 +292,10 @@ def _merge(site: Site, rows: Tensor, length: Tensor, pairs: dict[int, int]) -> E
         for unit, other, multiple in zip(removed.tolist(), targets.tolist(), factor.tolist(), strict=True):
             new[reader.columns[other]] += multiple * weight[reader.columns[unit]]
         stored = reader.stored(new)
-        rounded = (_read_weight(reader, stored) - new)[reader.columns[targets]].abs()  # (k, per_unit, out, *kernel)
+        rounded = (reader.read(stored) - new)[reader.columns[targets]].abs()  # (k, per_unit, out, *kernel)
         sizes = reader.by_unit(reader.entering.size)[targets].amax(2)  # (k, per_unit)
         out = _per_output(rounded, sizes) + _per_output(weight[reader.columns[removed]].abs(), bound[:, None])
-        values.append((_parameter(reader), stored))
+        values.append((reader.parameter, stored))
         changes[reader.output] = reader.change(out)
     others = ", ".join(map(str, targets.tolist()))
     reason = f"their weights are multiples of those of {others}, to which their columns are added"
@@ -134,26 +324,11 @@ def linear(site: Site) -> Iterator[Edit]:
     carriers = group[:rank]
     P, M = P[:rank], U[:, :rank] * sizes[:rank]
     low, high = _range(P, site.entering)
-    lift = LIFT * (high - low) - low  # so that P h + lift is above 0 in the box
-    edit = _replace_group(site, reader, group, carriers, (P, lift, M), (A, c))
-    if edit is not None:
-        yield edit
-
-
-def _replace_group(
-    site: Site,
-    reader: Reader,
-    group: Tensor,
-    carriers: Tensor,
-    new: tuple[Tensor, Tensor, Tensor],
-    map_: tuple[Tensor, Tensor],
-) -> Edit | None:
-    """Return the edit that replaces a group that computes A h + c by units P h + lift, read by M."""
-    (P, lift, M), (A, c) = new, map_
+    lift = LIFT * (high - low) - low  # so that P h + lift, read by M, is above 0 in the box
     weight, bias = site.producer.weight, site.producer.bias
     assert isinstance(weight, Tensor)
     if not isinstance(bias, Tensor):
-        return None
+        return
     rows, offsets = weight.detach().clone(), bias.detach().clone()
     rows[carriers], offsets[carriers] = P.to(rows), lift.to(offsets)
     columns = reader.weight.clone()
@@ -161,20 +336,19 @@ def _replace_group(
     columns[carriers] = M.T
     stored = reader.stored(columns)
     P, lift = rows[carriers].double().cpu(), offsets[carriers].double().cpu()
-    M = _read_weight(reader, stored)[carriers].T
+    M = reader.read(stored)[carriers].T
     if bool((_range(P, site.entering)[0] + lift < 0).any()):
-        return None
-    constant_ = reader.bias + c - M @ lift
-    last = _stored_bias(reader, constant_)
-    error = A - M @ P
-    change = _products(error.abs(), site.entering.size) + (last.double() - constant_).abs()
-    removed = group[len(carriers) :]
+        return
+    offset = _bias(reader.layer) + c - M @ lift
+    last = offset.to(reader.parameter.dtype)
+    change = _products((A - M @ P).abs(), site.entering.size) + (last.double() - offset).abs()
     reason = (
-        f"{len(group)} units never change side in the box and compute an affine map of rank {len(carriers)}, "
-        f"for which {len(carriers)} of them suffice"
+        f"{len(group)} units never change side in the box and compute an affine map of rank {rank}, "
+        f"for which {rank} of them suffice"
     )
-    values = [(weight, rows), (bias, offsets), (_parameter(reader), stored)]
-    return Edit(tuple(removed.tolist()), reason, values, [(reader.layer, last)], {reader.output: reader.change(change)})
+    values = [(weight, rows), (bias, offsets), (reader.parameter, stored)]
+    changes = {reader.output: reader.change(change)}
+    yield Edit(tuple(group[rank:].tolist()), reason, values, [(reader.layer, last)], changes)
 
 
 def _constant_units(reader: Reader) -> Tensor:
@@ -182,18 +356,9 @@ def _constant_units(reader: Reader) -> Tensor:
     low, high = map(reader.by_unit, reader.entering)
     zero = ((low == 0) & (high == 0)).flatten(1).all(1)
     same = (low.amin(2) == high.amax(2)).all(1) & low.isfinite().flatten(1).all(1)
-    padded = not isinstance(reader.layer, nn.Linear) and (
-        type(reader.layer).__name__.startswith("ConvTranspose") or any(_padding(reader.layer))
-    )
+    padding = getattr(reader.layer, "padding", ())  # a linear layer has none
+    padded = type(reader.layer).__name__.startswith("ConvTranspose") or (padding != "valid" and any(padding))
     return zero if padded else same
-
-
-def _padding(layer: nn.Module) -> tuple[int, ...]:
-    padding = layer.padding
-    if isinstance(padding, str):
-        return (0 if padding == "valid" else 1,)
-    assert isinstance(padding, tuple)
-    return padding
 
 
 def _pairs(site: Site, rows: Tensor, length: Tensor) -> dict[int, int]:
@@ -224,17 +389,10 @@ def _products(magnitudes: Tensor, sizes: Tensor) -> Tensor:
     return torch.where((magnitudes[:, infinite] > 0).any(1), torch.inf, total)
 
 
-def _sum_kernel(weights: Tensor) -> Tensor:
-    """Sum weights (k, p, out, *kernel) over the kernel: (k, p, out)."""
-    return weights.flatten(3).sum(3) if weights.ndim > 3 else weights
-
-
 def _per_output(weights: Tensor, sizes: Tensor) -> Tensor:
     """Sum weights (k, p, out, *kernel) times sizes (k, p) over units, columns and kernel: (out,)."""
-    summed = _sum_kernel(weights)
-    out = summed.shape[2]
-    flat = summed.reshape(-1, out).T  # (out, k p)
-    return _products(flat, sizes.expand(summed.shape[:2]).reshape(-1))
+    flat = weights.reshape(*weights.shape[:3], -1).sum(3).flatten(0, 1).T  # (out, k p)
+    return _products(flat, sizes.expand(weights.shape[:2]).flatten())
 
 
 def _range(P: Tensor, h: Interval) -> tuple[Tensor, Tensor]:
@@ -244,27 +402,8 @@ def _range(P: Tensor, h: Interval) -> tuple[Tensor, Tensor]:
 
 def _removable_units(redundant: Tensor) -> tuple[int, ...]:
     """Return the numbers of redundant units; if all are, without the first."""
-    numbers = redundant.nonzero().flatten().tolist()
-    return tuple(numbers[1:] if len(numbers) == len(redundant) else numbers)
-
-
-def _stored_bias(reader: Reader, bias: Tensor) -> Tensor:
-    weight = reader.layer.weight
-    assert isinstance(weight, Tensor)
-    return bias.to(weight.dtype).cpu()
-
-
-def _read_weight(reader: Reader, stored: Tensor) -> Tensor:
-    """Return a stored weight in the order of :attr:`Reader.weight`."""
-    from creases.network.surgery import input_tensors
-
-    return stored.detach().double().cpu().movedim(input_tensors(reader.layer).weight_axis, 0)
-
-
-def _parameter(reader: Reader) -> Tensor:
-    weight = reader.layer.weight
-    assert isinstance(weight, Tensor)
-    return weight
+    numbers = _numbers(redundant)
+    return numbers[1:] if len(numbers) == len(redundant) else numbers
 
 
 #: Bytes that the values of some samples may take.
@@ -299,10 +438,10 @@ def exact(
       compute the map, each with a bias that keeps it active in all of the box. So k units become rank A: one, if a
       single unit reads them.
 
-    Bounds of the units over the box are exact for the first layer (interval arithmetic). Behind bends, intervals decide
-    most cases; the others are decided by the partition of the box (at most 4 inputs, 20,000 regions) or by linear
-    programs (plain layers, at most 200 units). Units that remain undecided stay, and are listed in ``undecided`` if
-    they look redundant on samples. A layer is never removed completely; one unit stays at every place.
+    Bounds of the units over the box hold in real arithmetic. Behind bends linear bounds decide most units; those that
+    look redundant on samples are decided by branch and bound in networks of at most 1,024 units. Units that remain
+    undecided stay, and are listed in ``undecided``. A layer is never removed completely; one unit stays at every place.
+    The result has a ``proof`` of the units of the model that never change side, which ``creases check`` verifies.
 
     Parameters
     ----------
@@ -331,21 +470,23 @@ def exact(
     ([('constant', (2,)), ('duplicate', (1,))], 1)
     """
     module, input_shape = as_module(model, input_shape)
-    if not isinstance(tolerance, Real) or not tolerance >= 0:
-        raise InputError("tolerance", "be at least 0, relative to the largest output", repr(tolerance))
+    check_number(tolerance, "tolerance", least=0)
     check_count(n_samples, "n_samples")
     check_seed(seed)
     work = copy.deepcopy(module).eval().cpu()
     net = read(work, input_shape)
     limits = None if box is None else torch.from_numpy(check_box(box, net.n_in))
-    inputs = _draw_inputs(limits, net.n_in, n_samples, seed)
+    inputs = torch.rand(n_samples, net.n_in, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    low, high = (-REACH, REACH) if limits is None else limits.T
+    inputs = low + inputs * (high - low)
     before = net(inputs)
     scale = float(before.abs().max()) if before.numel() else 0.0
     if not before.isfinite().all():
         raise InputError("model", "have finite outputs", "NaN or infinite ones")
     reducer = _Reducer(work, net.input_shape, limits, tolerance * scale, inputs)
     reducer.run()
-    _restore_modes(work, module)
+    for name, part in module.named_modules():
+        work.get_submodule(name).training = part.training
     device = next((p.device for p in module.parameters()), torch.device("cpu"))
     return ExactResult(
         model=work.to(device),
@@ -356,6 +497,7 @@ def exact(
         change=float((reducer.net(inputs) - before).abs().max()) if before.numel() else 0.0,
         bound=sum(step.bound for step in reducer.reductions),
         scale=scale,
+        proof=reducer.proof,
     )
 
 
@@ -368,7 +510,7 @@ class _Reducer:
         self.model, self.shape, self.box, self.inputs = model, shape, box, inputs
         self.allowance = allowance  #: change of the outputs that is still allowed
         self.reductions: list[Reduction] = []
-        self.is_exact = False  #: whether all bounds are exact, not only those before the first bend
+        self.proof: Proof | None = None  #: of the sides of units of the model as it was
         self._update()
 
     def _update(self, known: dict[int, Interval] | None = None) -> None:
@@ -378,7 +520,10 @@ class _Reducer:
         if self.box is None:
             self.ranges = value_bounds(self.net, None)
         elif known is None:
-            self.ranges, self.is_exact = tight_value_bounds(self.net, self.box)
+            sides = decide_sides(self.net, self.box.numpy(), self.inputs.numpy())
+            self.ranges = value_bounds(self.net, self.box, sides.bounds)
+            if not self.reductions:
+                self.proof = sides.proof
         else:
             same = {number: part for number, part in known.items() if part.low.shape == self.net.shapes[number]}
             self.ranges = value_bounds(self.net, self.box, same)
@@ -408,7 +553,11 @@ class _Reducer:
             for parameter, value in edit.values:
                 parameter.copy_(value)
             for layer, bias in edit.biases:
-                _set_bias(layer, bias)
+                if isinstance(layer.bias, Tensor):
+                    layer.bias.copy_(bias)
+                else:
+                    weight = layer.get_parameter("weight")
+                    layer.bias = nn.Parameter(bias.to(weight), requires_grad=weight.requires_grad)
         done = remove(self.model, place, edit.units)
         self.reductions.append(
             Reduction(kind.__name__, place.name, edit.units, done.old_width, done.new_width, bound, edit.reason)
@@ -431,11 +580,18 @@ class _Reducer:
         """Return the units that look redundant on the samples."""
         every = [Site.from_place(self.model, self.net, self.ranges, place) for place in self.places if place.width > 1]
         behind = self.net.bends[0] if self.net.bends else 0  # bounds before it are exact: nothing is undecided there
-        sites = [site for site in every if site is not None and site.value > behind and not self.is_exact]
+        sites = [site for site in every if site is not None and site.value > behind]
         flags: dict[str, tuple[Tensor, Tensor]] = {}
-        for values in _values(self.net, self.inputs):
+        block = max(1, BLOCK // (8 * sum(self.net.sizes)))
+        for inputs in torch.split(self.inputs, block):
+            values = [inputs.reshape(-1, *self.net.input_shape)]
+            for step in self.net.steps:
+                values.append(step.apply([values[number] for number in step.inputs]))
             for site in sites:
-                new = site.zero_at(values), site.one_sided_at(values)
+                read = [(reader.by_unit(values[reader.value]) == 0).flatten(1).all(1) for reader in site.readers]
+                z = values[site.value].movedim(site.axis + 1, 0).reshape(site.place.width, -1)
+                one_sided = ((z >= 0).all(1) | (z <= 0).all(1)) & (site.bend is not None)
+                new = torch.stack(read).all(0), one_sided
                 old = flags.get(site.place.name, new)
                 flags[site.place.name] = old[0] & new[0], old[1] & new[1]
         undecided = []
@@ -445,38 +601,5 @@ class _Reducer:
         return [units for units in undecided if units.dead or units.linear]
 
 
-def _values(net: Network, inputs: Tensor) -> Iterator[list[Tensor]]:
-    """Yield all values of a network at inputs (n, n_in), block by block."""
-    block = max(1, BLOCK // (8 * sum(net.sizes)))
-    for start in range(0, len(inputs), block):
-        values = [inputs[start : start + block].reshape(-1, *net.input_shape)]
-        for step in net.steps:
-            values.append(step.apply([values[number] for number in step.inputs]))
-        yield values
-
-
 def _numbers(which: Tensor) -> tuple[int, ...]:
     return tuple(which.nonzero().flatten().tolist())
-
-
-def _set_bias(layer: nn.Module, bias: Tensor) -> None:
-    if layer.bias is None:
-        weight = layer.weight
-        assert isinstance(weight, Tensor)
-        layer.bias = nn.Parameter(bias.to(weight.device, weight.dtype), requires_grad=weight.requires_grad)
-    else:
-        assert isinstance(layer.bias, Tensor)
-        layer.bias.copy_(bias)
-
-
-def _draw_inputs(box: Tensor | None, n: int, count: int, seed: int) -> Tensor:
-    uniform = torch.rand(count, n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    if box is None:
-        return REACH * (2 * uniform - 1)
-    return box[:, 0] + uniform * (box[:, 1] - box[:, 0])
-
-
-def _restore_modes(work: nn.Module, model: nn.Module) -> None:
-    """Put each module into the mode that it had in the original model."""
-    for name, module in model.named_modules():
-        work.get_submodule(name).training = module.training

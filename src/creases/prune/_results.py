@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from torch import nn
 
-from creases._files import write_atomically
+from creases._document import Document, facts
 from creases._text import OneLine, plural
-from creases.network.surgery import FixedChannels
+from creases.certify.proofs import Proof
+from creases.network.surgery import IS_OUTPUT, FixedChannels
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,18 @@ class Undecided:
     linear: tuple[int, ...]  #: on one side at all samples
 
 
+class Record:
+    """A result with a model."""
+
+    def to_dict(self: Any) -> dict[str, Any]:
+        """Return everything but the model and its proof as plain values."""
+        left_out = [name for name in ("model", "proof") if hasattr(self, name)]  # asdict would copy the model
+        fields = asdict(replace(self, **dict.fromkeys(left_out)))
+        return {name: value for name, value in fields.items() if name not in left_out}
+
+
 @dataclass(frozen=True, eq=False)
-class ExactResult:
+class ExactResult(Record):
     """A smaller model of the same function, and why it is the same."""
 
     model: nn.Module
@@ -52,10 +61,19 @@ class ExactResult:
     change: float  #: measured: the largest difference of any output on inputs drawn from the box
     bound: float  #: proved: the largest difference of any output in the box, but for rounding
     scale: float  #: the largest output found, for comparison
+    proof: Proof | None = None  #: which units of the model never change side in the box, for ``creases check``
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything but the model as plain values."""
-        return _plain(self)
+    def describe(self) -> Document:
+        """Return what was removed and why, and by how much outputs can change."""
+        rows = [
+            (f"{each.place}: {each.kind}", f"{plural(len(each.units), 'unit')} of {each.old_width}: {each.reason}")
+            for each in self.reductions
+        ] or [("exact", "no unit is provably redundant")]
+        rows.append(("change", f"at most {self.bound:.2g} up to rounding (proved), {self.change:.2g} measured"))
+        for each in self.undecided:
+            units = plural(len(each.dead) + len(each.linear), "remaining unit")
+            rows.append((f"{each.place}: undecided", f"{units} redundant on samples, kept because there is no proof"))
+        return Document("Pruned", "", [facts("Pruned", rows)], self.to_dict())
 
 
 @dataclass(frozen=True)
@@ -72,7 +90,7 @@ class PruningStep:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PruningResult(OneLine):
+class PruningResult(Record, OneLine):
     """The smallest model that keeps the accuracy or has the size asked for, and all steps, including those after it."""
 
     model: nn.Module
@@ -88,18 +106,17 @@ class PruningResult(OneLine):
         """The record of the model."""
         return self.steps[self.kept - 1] if self.kept else self.first
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything but the model as plain values."""
-        return _plain(self)
-
-    def save(self, path: str | Path) -> Path:
-        """Write the records as JSON; an incomplete file is never left."""
-        with write_atomically(path) as temporary:
-            temporary.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
-        return Path(path)
-
-
-def _plain(record: Any) -> dict[str, Any]:
-    fields = asdict(replace(record, model=None))  # asdict would copy the model
-    del fields["model"]
-    return fields
+    def describe(self) -> Document:
+        """Return the accuracy and the widths before and after, and what cannot be removed."""
+        first, last = self.first, self.last
+        rows = [
+            ("accuracy", f"{first.accuracy:.4g} -> {last.accuracy:.4g} on validation data"),
+            ("steps", f"{self.kept} of {len(self.steps)} kept; stopped: {self.ended}"),
+            ("widths", ", ".join(f"{name}: {first.widths[name]} -> {width}" for name, width in last.widths.items())),
+        ]
+        for part in [each for each in self.fixed if each.reason != IS_OUTPUT]:
+            text = f"{len(part.channels)} of {plural(part.width, 'channel')} cannot be removed: {part.reason}"
+            rows.append((f"{part.layer}: fixed", text))
+        if self.settings["method"] == "magnitude":
+            rows.append(("nonzero weights", f"{last.nonzero:,} of {first.parameters:,}"))
+        return Document("Pruned", "", [facts("Pruned", rows)], self.to_dict())

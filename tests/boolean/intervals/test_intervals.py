@@ -16,12 +16,6 @@ def test_points_are_gathered_into_the_fewest_intervals():
     assert found.changes.tolist() == [2, 4.5]
 
 
-def test_a_single_point_is_one_interval_without_changes():
-    found = Intervals.from_points([2.0], [False])
-    assert found.classes.tolist() == [-1]
-    assert len(found.changes) == 0
-
-
 def test_points_of_two_classes_at_one_place_are_refused():
     with pytest.raises(InputError, match="t must be different for points of different classes"):
         Intervals.from_points([1, 1], [True, False])

@@ -64,12 +64,6 @@ def test_intervals_may_touch():
     np.testing.assert_allclose(values(model, [1, 2, 4, 5]), 0, atol=1e-12)
 
 
-def test_nothing_to_tell_apart_needs_no_hidden_layer():
-    model = wide_interval_network([(0, 1)], first=-1)
-    assert len(model) == 1
-    assert values(model, [-7, 0.5, 9]).tolist() == [-1, -1, -1]
-
-
 def test_the_scale_of_the_line_does_not_matter():
     for scale in (1e-12, 1e12):
         ends = scale * random_ends(6, 3)

@@ -103,18 +103,9 @@ def layers_needed(changes: int, width: int, *, leak: float = 0.0) -> int:
 def deep_interval_network(ends: Any, width: int, *, first: int = 1, leak: float = 0.0) -> nn.Sequential:
     """Return a network with narrow hidden layers that is positive on intervals of class 1 and negative on the others.
 
-    From the first interval to the last it changes sign once in each gap and nowhere else.
-
-    Parameters
-    ----------
-    ends
-        Intervals (k, 2) from left to right, of alternating class.
-    width
-        Largest number of units per layer, at least 2 unless there is at most one change.
-    first
-        Class of the first interval, -1 or 1.
-    leak
-        Slope of the units on their negative side, in [0, 1); 0 for ReLU.
+    From the first interval to the last it changes sign once in each gap and nowhere else. A layer has at most ``width``
+    units, at least 2 unless there is at most one change; the other parameters are those of
+    :func:`wide_interval_network`.
 
     Examples
     --------

@@ -47,33 +47,20 @@ def sawtooth_network(width: int, depth: int, *, leak: float = 0.0, project: Any 
     w, depth, leak = check_count(width, "width"), check_count(depth, "depth"), check_leak(leak)
     if w**depth > 2**52:
         raise InputError("depth", "give at most 2^52 changes, which float64 can represent", f"{w}^{depth} changes")
-    lines = [_teeth(w, w ** (depth - 1 - k), leak) for k in range(depth)]
+    lines = []
+    for length in (w ** (depth - 1 - k) for k in range(depth)):  # w pieces between 0 and ``length``: (A.21), whose odd
+        slopes = (-1.0) ** np.arange(w)  # pieces must be 1 - w (x - i / w)
+        lines.append(BrokenLine.from_slopes(length * np.arange(w), slopes, through=(0.0, 0.0), leak=leak))
     lines[-1] = lines[-1]._replace(offset=lines[-1].offset - 0.5)
     return compose_lines(lines, leak=leak, project=project)
 
 
-def _teeth(w: int, length: int, leak: float) -> BrokenLine:
-    """Return w pieces that alternate between 0 and ``length``: (A.21), whose odd pieces must be 1 - w (x - i / w)."""
-    return BrokenLine.from_slopes(length * np.arange(w), (-1.0) ** np.arange(w), through=(0.0, 0.0), leak=leak)
-
-
 def parity_network(n: int, width: int, depth: int, *, leak: float = 0.0) -> nn.Sequential:
-    """Return a network that computes the parity of n <= w^l bits (Theorem 3.3.4 of the dissertation [1]_).
+    """Return a network that computes the parity of n <= w^l bits (Theorem 3.3.4 of the dissertation).
 
     Its value is 1/2 where an odd number of bits are 1, and -1/2 elsewhere.
 
-    Parameters
-    ----------
-    n
-        Number of bits.
-    width, depth
-        w units in each of l hidden layers.
-    leak
-        Slope of the units on their negative side, in [0, 1).
-
-    References
-    ----------
-    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026.
+    The parameters w, l and leak are those of :func:`creases.boolean.intervals.sawtooth_network`.
 
     Examples
     --------
@@ -96,14 +83,8 @@ def max_changes_network(width: int, depth: int, *, leak: float = 0.0) -> nn.Sequ
     """Return a network of one input that changes sign (w + 1)^l times, the largest possible number.
 
     Every piece of every layer crosses all breakpoints of the next one, and comes from within [-1, 1]; so the changes
-    lie there, at unequal distances.
-
-    Parameters
-    ----------
-    width, depth
-        w units in each of l hidden layers; w >= 3, or w >= 2 with a leak.
-    leak
-        Slope of the units on their negative side, in [0, 1).
+    lie there, at unequal distances. The parameters are those of :func:`sawtooth_network`; w is at least 3, or 2 with a
+    leak.
     """
     w, depth, leak = check_count(width, "width"), check_count(depth, "depth"), check_leak(leak)
     if units_needed(w + 1, leak=leak) > w:
