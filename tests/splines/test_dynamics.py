@@ -11,10 +11,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 from torch import nn
 
-from creases.errors import CreasesError, FileError, InputError
-from creases.splines import Shallow, to_module, to_spline
+from creases.errors import CreasesError, InputError
+from creases.splines import Shallow, to_hyperplanes, to_module, to_spline
 from creases.splines._deep import deep_breakpoints
-from creases.splines._dynamics import Breakpoints, History, Tracker, breakpoints, match_breakpoints
+from creases.splines._dynamics import Breakpoints, Tracker, breakpoints, match_breakpoints
 from creases.splines._spline import Pieces
 from splines_cases import shallow_cases
 
@@ -123,7 +123,7 @@ def test_breakpoints_at_the_start_and_births_and_deaths_are_those_at_the_end():
     assert counts[0] + history.births - history.deaths == counts[-1]
     # applied one by one, the events lead to every frame
     for step, count in zip(history.steps, counts, strict=True):
-        events = [event for event in history.events() if event.step <= step]
+        events = [event for event in history.events if event.step <= step]
         kinds = [event.kind for event in events]
         assert counts[0] + kinds.count("birth") - kinds.count("death") == count
 
@@ -131,24 +131,24 @@ def test_breakpoints_at_the_start_and_births_and_deaths_are_those_at_the_end():
 def test_a_frame_is_the_model_at_its_step():
     model, tracker = mlp(1, 5, 5, 1), Tracker(every=4)
     history = train(model, tracker, 8)
-    last, x = history.frame(len(history) - 1), np.linspace(-4, 4, 50)
+    last, x = history.frames[-1].breakpoints, np.linspace(-4, 4, 50)
     np.testing.assert_allclose(last.pieces(x), model(torch.from_numpy(x)[:, None]).detach().numpy()[:, 0], atol=1e-12)
     found = breakpoints(model)
     np.testing.assert_array_equal(last.x, found.x)
     np.testing.assert_array_equal(last.jump, found.jump)
-    assert last.step == 8
+    assert history.frames[-1].step == 8
 
 
 def test_crossings_of_samples_are_recorded_in_the_order_they_happen():
     tracker = Tracker([0.5, 0.2, -1.0])
     for beta in (0.0, 0.1, 0.6, 0.55, 0.15):
         tracker(Shallow([1.0], [-beta], [1.0]))
-    events = [(event.step, event.kind, event.x, event.sample) for event in tracker.history().events()]
+    events = [(event.step, event.kind, event.x, event.sample) for event in tracker.history().events]
     assert events == [(2, "death", 0.1, -1), (2, "birth", 0.6, -1), (4, "death", 0.55, -1), (4, "birth", 0.15, -1)]
     tracker = Tracker([0.5, 0.2, -1.0], gate=1.0)
     for beta in (0.0, 0.1, 0.6, 0.55, 0.15):
         tracker(Shallow([1.0], [-beta], [1.0]))
-    events = [(event.step, event.kind, event.x, event.sample) for event in tracker.history().events()]
+    events = [(event.step, event.kind, event.x, event.sample) for event in tracker.history().events]
     assert events == [
         (2, "crossing", 0.2, 1),
         (2, "crossing", 0.5, 0),
@@ -187,45 +187,41 @@ def test_the_latest_events_are_kept_and_all_are_counted():
         tracker(Shallow([1.0], [0.01 * (-1) ** step], [1.0]))
     history = tracker.history()
     assert history.crossings == 299
-    assert len(history.events()) == 100
-    assert history.events()[-1].step == 299
+    assert len(history.events) == 100
+    assert history.events[-1].step == 299
 
 
-@pytest.mark.parametrize("name", ["h.npz", "h.json"])
-def test_a_history_is_read_back_as_it_was(tmp_path, name):
-    history = train(mlp(1, 4, 4, 1), Tracker([0.0, 1.0], every=3), 30, lr=0.1)
-    again = History.load(history.save(tmp_path / name))
-    for field in history.__dataclass_fields__:
-        before, after = getattr(history, field), getattr(again, field)
-        assert before.dtype == after.dtype, field
-        np.testing.assert_array_equal(before, after)
-    assert again.events() == history.events()
-
-
-def test_a_tracker_that_saw_nothing_has_an_empty_history(tmp_path):
-    history = History.load(Tracker().history().save(tmp_path / "none.json"))
+def test_a_tracker_that_saw_nothing_has_an_empty_history():
+    history = Tracker().history()
     assert len(history) == 0
     assert history.tracks() == {}
-    assert history.events() == []
+    assert history.events == ()
 
 
-def test_wrong_files_are_named(tmp_path):
-    with pytest.raises(FileError, match=r"gone\.npz: no such file"):
-        History.load(tmp_path / "gone.npz")
-    (tmp_path / "bad.json").write_text("[1, 2")
-    with pytest.raises(FileError, match=r"bad\.json: not a history"):
-        History.load(tmp_path / "bad.json")
-    (tmp_path / "other.json").write_text('{"steps": [1]}')
-    with pytest.raises(FileError, match="it has no active"):
-        History.load(tmp_path / "other.json")
-    np.savez(tmp_path / "other.npz", steps=np.zeros(1))
-    with pytest.raises(FileError, match="it has no active"):
-        History.load(tmp_path / "other.npz")
-    (tmp_path / "bad.npz").write_bytes(b"no zip")
-    with pytest.raises(FileError, match=r"bad\.npz: not a history"):
-        History.load(tmp_path / "bad.npz")
-    with pytest.raises(InputError, match=r"path must end in \.npz or \.json, got 'h\.txt'"):
-        Tracker().history().save(tmp_path / "h.txt")
+def test_creases_of_several_inputs_are_the_hyperplanes_of_every_step_and_cross_samples():
+    x = torch.from_numpy(np.random.default_rng(0).uniform(-2, 2, (200, 2)))
+    model, tracker = mlp(2, 6, 1), Tracker(x, every=5)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    planes, passed, on = [], np.zeros(6, int), None
+    for step in range(101):
+        tracker(model)
+        if step % 5 == 0:
+            planes.append(to_hyperplanes(model))
+            now = (model[0](x) > 0).numpy()
+            passed += 0 if on is None else (now != on).sum(axis=0)
+            on = now
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x)[:, 0], x[:, 0].abs() - x[:, 1]).backward()
+        optimizer.step()
+    found = tracker.creases()
+    assert found.steps.tolist() == list(range(0, 101, 5))
+    for name in ("xi", "gamma", "mu"):
+        np.testing.assert_allclose(getattr(found, name), [getattr(at, name) for at in planes], atol=1e-14)
+    np.testing.assert_array_equal(found.crossings, passed)
+    assert passed.sum() > 0
+    cosines = (found.xi * found.xi[0]).sum(axis=-1)
+    np.testing.assert_allclose(np.cos(found.angles), cosines, atol=1e-12)
+    assert found.angles.max() > 0.1
 
 
 @pytest.mark.parametrize(
@@ -235,7 +231,8 @@ def test_wrong_files_are_named(tmp_path):
         (lambda: Tracker(max_frames=0.5), "max_frames must be a positive integer, got 0.5"),
         (lambda: Tracker(gate=-1), "gate must be a finite number at least 0, got -1"),
         (lambda: Tracker([np.nan]), "x must be finite, got nan"),
-        (lambda: Tracker()(mlp(2, 3, 1)), "model must have one input and one output, got 2 and 1"),
+        (lambda: Tracker()(mlp(2, 3, 3, 1)), "model must have one level of bends"),
+        (lambda: Tracker().creases(), "model must have several inputs and have been recorded"),
         (lambda: Tracker()(mlp(1, 3, 2)), "model must have one output, got 2"),
         (lambda: Tracker()(mlp(1, 3, 3, 2)), "model must have one input and one output, got 1 and 2"),
     ],

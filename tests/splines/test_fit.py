@@ -25,7 +25,7 @@ def test_the_history_has_the_units_of_the_data_and_the_real_steps():
     assert fit.history.steps[0] == 0
     assert fit.history.steps[-1] == 999
     assert all(a < b for a, b in pairwise(fit.history.steps))
-    last = fit.history.frame(len(fit.history) - 1)
+    last = fit.history.frames[-1].breakpoints
     np.testing.assert_allclose(last.pieces(x), fit.net(x), atol=1e-9)
 
 

@@ -7,10 +7,11 @@ function on every interval (:class:`Pieces`).
 Convert    :func:`from_module`, :func:`to_module`, :func:`to_spline`, :func:`to_shallow`; :func:`to_hyperplanes` for
            several inputs; :func:`deep_breakpoints` for deep networks
 Fit        :func:`fit` trains a network and compares it with the best fit, :func:`optimal_fit`; :func:`initialise`
-           sets where breakpoints start; :class:`Tracker` records them in a training loop, as a :class:`History`, and
-           :class:`Relocation` moves them; :func:`relocate` does so once
-Measure    :func:`breakpoints` of any model, :func:`roughness`
-Many       :func:`stack_networks`, :func:`gradient_descent`, :func:`squared_errors`, :func:`unstack_network`
+           sets where breakpoints start; :class:`Tracker` records them in a training loop, as a :class:`History` (or the
+           normals and offsets of creases, for several inputs), and :class:`Relocation` moves them;
+           :func:`relocate` does so once
+Explain    :mod:`creases.splines.theory`: laws of motion, the loss surface, the kernel regime, densities
+Measure    :func:`breakpoints` of any model
 
 Much of this implements, and where needed corrects, theorems of the lecture "Understanding Neural Nets as Splines" [1]_.
 
@@ -31,43 +32,34 @@ Examples
 True
 """
 
-from creases.splines._coefficients import gradient_descent, squared_errors, stack_networks, unstack_network
 from creases.splines._convert import Hyperplanes, from_module, to_hyperplanes, to_module, to_shallow, to_spline
-from creases.splines._deep import deep_breakpoints
-from creases.splines._dynamics import Breakpoints, Frame, History, Tracker, breakpoints
-from creases.splines._fit import SplineFit, fit
+from creases.splines._deep import Breakpoints, deep_breakpoints
+from creases.splines._dynamics import History, Tracker, breakpoints
+from creases.splines._fit import fit
 from creases.splines._free_knots.optimal_fit import OptimalFit, compile_kernels, optimal_fit
-from creases.splines._initialise import Method, initialise
+from creases.splines._initialise import initialise
 from creases.splines._relocation import Relocation, relocate
-from creases.splines._spline import Shallow, Spline, roughness
+from creases.splines._spline import Shallow, Spline
 
 __all__ = [
     "Breakpoints",
-    "Frame",
     "History",
     "Hyperplanes",
-    "Method",
     "OptimalFit",
     "Relocation",
     "Shallow",
     "Spline",
-    "SplineFit",
     "Tracker",
     "breakpoints",
     "compile_kernels",
     "deep_breakpoints",
     "fit",
     "from_module",
-    "gradient_descent",
     "initialise",
     "optimal_fit",
     "relocate",
-    "roughness",
-    "squared_errors",
-    "stack_networks",
     "to_hyperplanes",
     "to_module",
     "to_shallow",
     "to_spline",
-    "unstack_network",
 ]

@@ -81,7 +81,7 @@ def _row_lengths(W: Floats) -> Floats:
     return np.asarray(largest * np.linalg.norm(scaled, axis=1))
 
 
-Gauge = Literal["stored", "unit", "balanced"]
+Gauge = Literal["unit", "balanced"]
 
 
 def from_module(model: Any) -> Shallow:
@@ -162,7 +162,7 @@ def to_spline(shallow: Shallow) -> Spline:
         o0, o1 = shallow.c0 + (slope * v * b).sum(), shallow.c1 + (slope * v * w).sum()
     if not np.isfinite([o0, o1, *mu[bent]]).all():
         raise InputError("shallow", "have weights whose products fit into float64", hint="scale the network down")
-    return Spline(float(o0), float(o1), beta[bent], mu[bent], np.sign(w[bent]), np.abs(w[bent]))
+    return Spline(float(o0), float(o1), beta[bent], mu[bent], np.sign(w[bent]))
 
 
 @check_arguments(skip=BOOL)
@@ -176,7 +176,6 @@ def to_shallow(spline: Spline | Pieces, gauge: Gauge = "unit", *, skip: bool = T
     gauge
         How a delta-slope is split into w and v, which does not change the function. ``"unit"``: |w| = 1.
         ``"balanced"``: ``w^2 + b^2 = v^2``, which gradient flow preserves; a unit without a jump becomes w = b = v = 0.
-        ``"stored"``: the |w| of the network that the spline comes from.
     skip
         Whether the network may have a linear skip c1. If not, a linear part is represented by a second unit, of the
         other orientation, at the breakpoint nearest to 0; a function without breakpoints gets two units at 0.
@@ -185,17 +184,9 @@ def to_shallow(spline: Spline | Pieces, gauge: Gauge = "unit", *, skip: bool = T
         raise InputError("spline", "be a Spline or Pieces", type(spline).__name__)
     check_choice(gauge, get_args(Gauge), "gauge")
     form = spline.spline() if isinstance(spline, Pieces) else spline
-    if gauge == "stored" and form.scale is None:
-        raise InputError(
-            "gauge",
-            "be 'unit' or 'balanced' for a spline that has no stored |w|",
-            "'stored'",
-            "use {0}",
-            [("gauge", "unit")],
-        )
     if not skip:
         form = _without_skip(form)
-    w = form.s * _lengths(form, gauge)
+    w = form.s * (np.sqrt(np.abs(form.mu) / np.hypot(1.0, form.beta)) if gauge == "balanced" else 1.0)
     v = np.divide(form.mu, w, out=np.zeros(len(w)), where=w != 0)
     return Shallow(w, -form.beta * w + 0.0, v, form.o0, form.o1)
 
@@ -206,26 +197,12 @@ def _without_skip(form: Spline) -> Spline:
         return form
     o1 = form.o1
     if not form.width:
-        return Spline(form.o0, 0.0, np.zeros(2), np.full(2, o1), np.array([1.0, -1.0]), _append_scale(form.scale, 2))
+        return Spline(form.o0, 0.0, np.zeros(2), np.full(2, o1), np.array([1.0, -1.0]))
     k = int(np.abs(form.beta).argmin())  # near 0 the constant o1 beta is small
     mu = np.append(form.mu, o1)
     mu[k] += o1
     beta, s = np.append(form.beta, form.beta[k]), np.append(form.s, -form.s[k])
-    return Spline(form.o0 + o1 * form.beta[k], 0.0, beta, mu, s, _append_scale(form.scale, 1, k))
-
-
-def _append_scale(scale: Floats | None, more: int, like: int | None = None) -> Floats | None:
-    """Append the stored |w| of new units: that of a given unit, or 1."""
-    if scale is None:
-        return None
-    return np.append(scale, np.full(more, 1.0 if like is None else scale[like]))
-
-
-def _lengths(form: Spline, gauge: Gauge) -> Floats:
-    """Return |w| (H,) in a gauge."""
-    if gauge == "balanced":
-        return np.asarray(np.sqrt(np.abs(form.mu) / np.hypot(1.0, form.beta)))
-    return form.scale if gauge == "stored" and form.scale is not None else np.ones(form.width)
+    return Spline(form.o0 + o1 * form.beta[k], 0.0, beta, mu, s)
 
 
 def linear_layer(weight: Any, bias: Any, dtype: torch.dtype) -> nn.Linear:

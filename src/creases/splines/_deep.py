@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from creases._program import Step, apply_sides, memory_limit, propagate, split_sides
+from creases._text import OneLine
 from creases._typing import Bools, Floats, Ints
 from creases.errors import InputError
 from creases.network import Network, as_network
@@ -165,22 +166,34 @@ class ZeroIntervals(NamedTuple):
     end: Floats  #: (Z,)
 
 
-@dataclass(frozen=True, eq=False)
-class DeepBreakpoints:
-    """The n breakpoints of the units of a network, from left to right.
+@dataclass(frozen=True, eq=False, repr=False)
+class Breakpoints(OneLine):
+    """The k breakpoints of a function; a unit of a deep network may have none or many."""
+
+    x: Floats  #: (k,)
+    jump: Floats  #: (k,) slope change from left to right
+    layer: Ints  #: (k,) index of the unit's bend
+    unit: Ints  #: (k,) index of the unit in its bend
+    direction: Ints  #: (k,) +1: the unit turns on from left to right; -1: off
+    active: Bools  #: (k,) whether it reaches the output
+    pieces: Pieces  #: the function
+
+    @property
+    def owners(self) -> Ints:
+        """Layer, unit and direction (k, 3); only breakpoints with the same owner can match."""
+        return np.stack([self.layer, self.unit, self.direction], -1)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DeepBreakpoints(Breakpoints):
+    """The breakpoints of the units of a network of any depth, from left to right.
 
     A unit has a breakpoint where it changes from ``z > 0`` to ``z <= 0`` or back, and none where z only touches zero.
+    The function has a knot at every x, also where slope changes cancel; the jumps of coinciding breakpoints add up.
     """
 
-    x: Floats  #: (n,) non-decreasing
-    layer: Ints  #: (n,) index of the unit's bend
-    unit: Ints  #: (n,) index of the unit in its bend
-    direction: Ints  #: (n,) +1: the unit turns on from left to right; -1: off
-    active: Bools  #: (n,) whether a path of active units leads from it to the output
-    jump: Floats  #: (n,) slope change from left to right; those of coinciding breakpoints add up
-    shared: Bools  #: (n,) whether other units have a breakpoint at the same x
+    shared: Bools  #: (k,) whether other units have a breakpoint at the same x
     zeros: ZeroIntervals  #: where units are zero on an interval
-    pieces: Pieces  #: the function, with a knot at every x, also where slope changes cancel
     bent: Bools  #: (K,) whether the slope changes at each knot of ``pieces``, up to rounding
 
     @property

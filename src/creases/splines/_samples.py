@@ -80,12 +80,6 @@ class Samples:
         places = self._places(knots)
         return None if places is None else self._join(places, values)
 
-    def join_periodic(self, knots: Floats, values: Floats, period: float) -> Pieces:
-        """Return the function with scaled values at the knots t of one period, continued beyond the first and last."""
-        places, values = self.x[0] + knots * self.width, self.mean + self.height * values
-        step = (values[0] - values[-1]) / (places[0] + period - places[-1])
-        return Pieces.through(places, values, step, step)
-
     def _places(self, knots: Floats) -> Floats | None:
         places = np.concatenate([self.x[:1], self.unscale(knots[1:-1]), self.x[-1:]])
         return places if (np.diff(places) > 0).all() else None

@@ -81,7 +81,6 @@ class Spline(OneLine):
     beta: Floats  #: (H,) breakpoints, in any order
     mu: Floats  #: (H,) delta-slopes, ``(1 - leak) w v`` of the units
     s: Floats  #: (H,) orientations: +1 if active right of the breakpoint, -1 if left
-    scale: Floats | None = None  #: (H,) |w| of the units, if the function comes from a network
 
     def __post_init__(self) -> None:
         beta = check_vector(self.beta, "beta")
@@ -90,11 +89,6 @@ class Spline(OneLine):
             raise InputError("s", "be +1 or -1", f"{s[~np.isin(s, (-1.0, 1.0))][0]}")
         _set(self, beta=beta, mu=check_vector(self.mu, "mu", len(beta)), s=s)
         _set(self, o0=check_number(self.o0, "o0"), o1=check_number(self.o1, "o1"))
-        if self.scale is not None:
-            scale = check_vector(self.scale, "scale", len(beta))
-            if not (scale > 0).all():
-                raise InputError("scale", "be positive", f"{scale.min()}")
-            _set(self, scale=scale)
 
     @property
     def width(self) -> int:
@@ -215,15 +209,3 @@ def _evaluate(x: ArrayLike, c0: float, c1: float, units: Callable[[Floats], Floa
     with np.errstate(invalid="ignore"):  # a weight of 0 at infinity
         parts = [units(flat[i : i + rows]) for i in range(0, len(flat), rows)]
         return np.asarray(c0 + c1 * points + np.concatenate([np.zeros(0), *parts]).reshape(points.shape))
-
-
-def roughness(function: Spline | Shallow) -> float:
-    """Return the roughness ``rho = sum_i mu_i^2``, with coinciding breakpoints counted separately."""
-    if isinstance(function, Shallow):
-        bent = function.w != 0
-        mu = ((1 - function.leak) * function.w * function.v)[bent]
-    elif isinstance(function, Spline):
-        mu = function.mu
-    else:
-        raise InputError("function", "be a Spline or Shallow", type(function).__name__)
-    return float((mu**2).sum())

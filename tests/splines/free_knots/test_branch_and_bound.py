@@ -111,8 +111,3 @@ def test_a_bound_from_groups_is_below_that_of_all_samples(monkeypatch):
     exact = separate_lines_bound(data, 4)
     monkeypatch.setattr("creases.splines._free_knots.branch_and_bound._GROUPS", 50)
     assert 0.8 * exact < separate_lines_bound(data, 4) <= exact
-
-
-def test_a_coarse_grid_does_not_limit_the_pieces_of_a_polished_fit():
-    x, y, _ = random_samples(3, 12)
-    assert optimal_fit(x, y, 4, grid=[0.5]).sse == pytest.approx(optimal_fit(x, y, 4).sse, rel=1e-9)

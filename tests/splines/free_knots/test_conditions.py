@@ -1,4 +1,4 @@
-"""Fits with bounded slopes, shapes, given points, periods, least lengths and jumps; chosen numbers of pieces."""
+"""Fits with bounded slopes, shapes and given points; chosen numbers of pieces; standard errors."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_slopes_stay_within_their_bounds_and_cost_little_more_than_needed():
 def test_an_optimum_that_satisfies_the_conditions_is_kept():
     x, y = noisy(1)
     free = optimal_fit(x, y, 3)
-    bounded = optimal_fit(x, y, 3, slopes=(-100, 100), min_length=1e-6)
+    bounded = optimal_fit(x, y, 3, slopes=(-100, 100))
     assert bounded.is_optimal
     assert bounded.sse == free.sse
 
@@ -92,52 +92,6 @@ def test_the_fit_passes_through_points_inside_and_outside_the_data():
     fit = optimal_fit(x, y, 5, through=points)
     assert fit([point[0] for point in points]) == pytest.approx([point[1] for point in points], abs=1e-8)
     assert optimal_fit(x, y, 5).sse < fit.sse
-
-
-@pytest.mark.slow
-def test_a_periodic_fit_repeats_itself_and_does_not_depend_on_where_a_period_begins():
-    rng = np.random.default_rng(4)
-    x = rng.uniform(0, 6, 60)
-    y = np.abs((x + 0.3) % 2 - 1) + 0.02 * rng.normal(size=60)  # a triangle wave with knots at 0.7 and 1.7
-    fit = optimal_fit(x, y, 2, period=2)
-    assert np.sort(fit.knots % 2) == pytest.approx([0.7, 1.7], abs=0.03)
-    at = np.linspace(-3, 9, 50)
-    assert fit(at + 2) == pytest.approx(fit(at), abs=1e-12)
-    assert fit(fit.knots[0] + 2) == pytest.approx(fit(fit.knots[0] + 2 - 1e-9), abs=1e-6)
-    assert fit.sse == pytest.approx(((fit(x) - y) ** 2).sum())
-    assert fit.lower_bound <= fit.sse < 60 * 0.03**2
-    shifted = optimal_fit(x + 0.9, y, 2, period=2)
-    assert shifted.sse == pytest.approx(fit.sse, rel=1e-3)
-
-
-@pytest.mark.slow
-def test_pieces_are_at_least_as_long_as_required():
-    x, y = noisy(5)
-    fit = optimal_fit(x, y, 4, min_length=0.8)
-    assert np.diff([x[0], *fit.knots, x[-1]]).min() >= 0.8 * (1 - 1e-6)
-    jumping = optimal_fit(x, y, 4, min_length=0.8, jumps=True)
-    assert np.diff([x[0], *jumping.knots, x[-1]]).min() >= 0.8 * (1 - 1e-6)
-    assert jumping.sse < fit.sse
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("bounds", [(-np.inf, np.inf), (0.0, 1.0)])
-def test_a_fit_with_jumps_is_the_best_of_all_separate_lines(bounds):
-    rng = np.random.default_rng(6)
-    x, y = np.sort(rng.uniform(size=12)), rng.normal(size=12)
-    fit = optimal_fit(x, y, 3, jumps=True, slopes=bounds)
-
-    def error(part):
-        slope = np.clip(np.polyfit(x[part], y[part], 1)[0] if len(part) > 1 else 0.0, *bounds)
-        rest = y[part] - slope * x[part]
-        return ((rest - rest.mean()) ** 2).sum()
-
-    expected = min(sum(map(error, np.split(np.arange(12), cuts))) for cuts in combinations(range(1, 12), 2))
-    assert fit.sse == pytest.approx(expected, rel=1e-9)
-    assert fit.sse == pytest.approx(((fit(x) - y) ** 2).sum(), rel=1e-9)
-    assert fit.is_optimal
-    with pytest.raises(InputError, match="jumps must not be used for a spline of breakpoints"):
-        fit.spline()
 
 
 @pytest.mark.parametrize("criterion", ["bic", "cv"])
@@ -182,14 +136,6 @@ def test_p_values_of_one_piece_are_those_of_linear_regression():
     statistics, other = optimal_fit(x, y, 1).statistics(x, y), linregress(x, y)
     assert statistics.standard_errors == pytest.approx([other.stderr])
     assert statistics.p_values == pytest.approx([other.pvalue])
-    jumping = optimal_fit(x, y, 2, jumps=True)
-    left = x < jumping.knots[0]
-    parts = jumping.statistics(x, y)
-    alone = linregress(x[left], y[left])
-    ratio = np.sqrt(
-        parts.residual_variance / (((alone.slope * x + alone.intercept - y)[left] ** 2).sum() / (left.sum() - 2))
-    )
-    assert parts.standard_errors[0] == pytest.approx(alone.stderr * ratio)
 
 
 def test_slopes_that_the_data_do_not_determine_have_no_standard_error():
@@ -205,15 +151,7 @@ def test_slopes_that_the_data_do_not_determine_have_no_standard_error():
         ({"slopes": (1, 0)}, r"slopes must be the smallest and the largest slope, got \(1, 0\)"),
         ({"slopes": 3}, "slopes must be the smallest and the largest slope, got 3"),
         ({"shape": "round"}, "shape must be"),
-        ({"shape": "convex", "period": 1}, "shape must be used without period"),
-        ({"jumps": True, "period": 1}, "period must be used without jumps"),
-        ({"jumps": True, "shape": "convex"}, "shape must be used without jumps"),
-        ({"jumps": True, "through": [(0, 1)]}, "through must be used without jumps"),
-        ({"jumps": True, "grid": [1]}, "grid must be used without jumps"),
         ({"through": [(1, 1), (1, 2)]}, "through must be points with different x"),
-        ({"min_length": 2}, "min_length must leave room for 3 pieces in 4, got 2"),
-        ({"min_length": -1}, "min_length must be a finite number at least 0, got -1"),
-        ({"period": 0}, "period must be a finite number above 0, got 0"),
         (
             {"through": [(0, 0), (1, 9), (2, 0)], "shape": "convex"},
             "pieces must allow a function that satisfies all conditions, got 3; use more pieces, or weaken slopes",

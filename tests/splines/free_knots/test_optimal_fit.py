@@ -67,30 +67,15 @@ def test_the_grid_optimum_is_that_of_all_choices_of_knots(case):
     x, y, w, pieces, x_scale, y_scale = case
     if y_scale > 1e50 * x_scale:  # slopes of 1e250 and more
         return
-    fit = optimal_fit(x, y, pieces, weights=w, polish=False)
+    fit = optimal_fit(x, y, pieces, weights=w)
     seen = w > 0
     unit_x, unit_y = x[seen] / x_scale, y[seen] / y_scale
     expected = by_brute_force(unit_x, unit_y, w[seen], pieces, unit_x)
     total = (w[seen] * (unit_y - unit_y.mean()) ** 2).sum()
     assert fit.grid_sse / y_scale**2 == pytest.approx(expected, abs=1e-9 * total + 1e-28)
-    assert fit.sse / y_scale**2 == pytest.approx(expected, abs=1e-9 * total + 1e-28)
+    assert fit.sse / y_scale**2 <= expected + 1e-9 * total + 1e-28
     assert fit.pieces.count <= pieces
-    assert ((w * (fit(x) - y) ** 2).sum() / y_scale**2) == pytest.approx(expected, abs=1e-9 * total + 1e-28)
-
-
-@settings(max_examples=60, deadline=None)
-@given(small_data(), st.integers(0, 2**32 - 1))
-def test_a_given_grid_is_searched_to_its_optimum(case, seed):
-    x, y, w, pieces, x_scale, y_scale = case
-    if x_scale != 1 or y_scale != 1 or len(np.unique(x[w > 0])) < 2:
-        return
-    grid = np.random.default_rng(seed).uniform(-1, 5, 7)
-    fit = optimal_fit(x, y, pieces, weights=w, grid=grid, polish=False)
-    seen = w > 0
-    total = (w[seen] * (y[seen] - y[seen].mean()) ** 2).sum()
-    expected = by_brute_force(x[seen], y[seen], w[seen], pieces, grid)
-    assert fit.grid_sse == pytest.approx(expected, abs=1e-8 * total + 1e-28)
-    assert np.isin(fit.knots, np.concatenate([grid, x])).all() or np.abs(fit.knots[:, None] - grid).min(1).max() < 1e-12
+    assert ((w * (fit(x) - y) ** 2).sum() / y_scale**2) == pytest.approx(fit.sse / y_scale**2, abs=1e-9 * total + 1e-28)
 
 
 @settings(max_examples=60, deadline=None)
@@ -117,17 +102,6 @@ def test_a_function_of_k_pieces_is_found_again(seed, pieces):
     assert fit.sse <= 1e-18
     assert fit.knots == pytest.approx(knots, abs=1e-7)
     assert np.diff(fit.pieces.slopes) == pytest.approx(jumps, abs=1e-6)
-
-
-@pytest.mark.slow
-def test_more_pieces_and_finer_grids_never_cost():
-    rng = np.random.default_rng(1)
-    x = np.sort(rng.uniform(-3, 3, 50))
-    y = np.sin(2 * x) + 0.1 * rng.normal(size=50)
-    errors = [optimal_fit(x, y, k, polish=False).sse for k in range(1, 12)]
-    assert (np.diff(errors) <= 1e-12).all()
-    middles = np.union1d(x, (x[1:] + x[:-1]) / 2)
-    assert optimal_fit(x, y, 5, grid=middles, polish=False).sse <= errors[4] + 1e-12
 
 
 @pytest.mark.slow
@@ -192,7 +166,7 @@ def test_wrong_data_are_refused(arguments, message):
         optimal_fit(*arguments)
 
 
-def test_wrong_weights_and_grids_are_refused():
+def test_wrong_weights_are_refused():
     with pytest.raises(
         InputError, match=r"weights must be non-negative with at least one positive entry, got a minimum of -1.0"
     ):
@@ -203,5 +177,3 @@ def test_wrong_weights_and_grids_are_refused():
         optimal_fit([1, 2], [1, 2], 1, weights=[0, 0])
     with pytest.raises(InputError, match=r"weights must be 0 or at least 1e-70 of the largest one, got 1e-300 of it"):
         optimal_fit([1, 2, 3], [1, 2, 1], 1, weights=[1, 1, 1e300])
-    with pytest.raises(InputError, match="grid must be finite, got nan"):
-        optimal_fit([1, 2], [1, 2], 1, grid=[np.nan])

@@ -223,12 +223,12 @@ def _valid_values(
 
 @jit
 def envelopes(
-    grid: Floats, moments: Floats, errors: Floats, rest: Floats, pieces: int, bound: float, slack: float, budget: float
+    grid: Floats, moments: Floats, errors: Floats, rest: Floats, pieces: int, bound: float, slack: float
 ) -> tuple[Ints, Floats]:
     """Return the best fits on the grid among those with an error of at most ``bound``.
 
     These are the knots (n, pieces + 1), as grid indices, of the best fit for each place of the last inner knot, and
-    their errors (n,); none if more than ``budget`` quadratics would have to be examined.
+    their errors (n,).
     """
     size = len(grid)
     pool, links = np.zeros((1024, 5)), np.zeros((1024, 2), np.int64)  # quadratic, interval of q; parent, its knot
@@ -251,12 +251,9 @@ def envelopes(
                         if _least(a, b, c) < min(final[i], level):
                             final[i], final_parent[i] = _least(a, b, c), old
                 continue
-            rows, parents, starts, ids, work = _state(
-                grid, sums, errors, pool, begin[s - 1], count[s - 1], lows[s - 1], j, s, level, slack, budget
+            rows, parents, starts, ids = _state(
+                grid, sums, errors, pool, begin[s - 1], count[s - 1], lows[s - 1], j, s, level, slack
             )
-            budget -= work
-            if budget < 0:
-                return np.zeros((0, pieces + 1), np.int64), np.zeros(0)
             while used + len(ids) > len(pool):
                 pool, links = np.concatenate((pool, pool)), np.concatenate((links, links))
             begin[s, j] = used
@@ -285,27 +282,22 @@ def _state(
     s: int,
     level: float,
     slack: float,
-    budget: float,
-) -> tuple[Floats, Ints, Floats, Ints, float]:
+) -> tuple[Floats, Ints, Floats, Ints]:
     """Return the envelope of one state.
 
-    It consists of the rows of quadratics, their parents, the starts of the intervals and their owners, and the cost in
-    quadratics examined (it stops early if that exceeds ``budget``). Row 0 is the level above which nothing can be part
-    of a fit within the bound.
+    It consists of the rows of quadratics, their parents, the starts of the intervals and their owners. Row 0 is the
+    level above which nothing can be part of a fit within the bound.
     """
     rows, parents = np.zeros((256, 5)), np.zeros((256, 2), np.int64)
     starts, ids, new_starts, new_ids = np.zeros(256), np.zeros(256, np.int64), np.zeros(256), np.zeros(256, np.int64)
     rows[0, 2], starts[0] = level, -INF
-    filled, used, work = 1, 1, 0.0
+    filled, used = 1, 1
     for i in range(s - 1, j):
         if lows[i] + errors[i, j] > level:
             continue
-        if work > budget:
-            break
         length = grid[j] - grid[i]
         for old in range(begin[i], begin[i] + count[i]):
             a, b, c = extend(sums, i, length, pool[old, 0], pool[old, 1], pool[old, 2])
-            work += 1 + filled / 16  # insertion takes longer into a longer envelope
             if _least(a, b, c) > level:
                 continue
             if used == len(rows):
@@ -322,7 +314,7 @@ def _state(
                 parents[used, 0], parents[used, 1] = old, i
                 starts, new_starts, ids, new_ids, filled = new_starts, starts, new_ids, ids, longer
                 used += 1
-    return rows, parents, starts[:filled], ids[:filled], work
+    return rows, parents, starts[:filled], ids[:filled]
 
 
 @jit_internal
@@ -339,50 +331,3 @@ def _trace_back(final: Floats, final_parent: Ints, links: Ints, pieces: int) -> 
                 at = links[at, 0]
             row += 1
     return knots
-
-
-# Separate lines on groups of neighbours, for fits with jumps.
-
-
-INF = np.inf
-
-
-@jit_internal
-def bounded_line(sums: Floats, begin: int, end: int, low: float, high: float) -> tuple[float, float, float]:
-    """Return mean, slope and error of the best line with a slope from low to high on groups ``begin`` to ``end``."""
-    n, x, xx = sums[end, 0] - sums[begin, 0], sums[end, 1] - sums[begin, 1], sums[end, 2] - sums[begin, 2]
-    y, xy, yy = sums[end, 3] - sums[begin, 3], sums[end, 4] - sums[begin, 4], sums[end, 5] - sums[begin, 5]
-    spread, cross, error = xx - x * x / n, xy - x * y / n, yy - y * y / n
-    if spread <= 1e-12 * xx:
-        return y / n, min(max(0.0, low), high), max(error, 0.0)
-    slope = min(max(cross / spread, low), high)
-    return y / n, slope, max(error - slope * (2 * cross - slope * spread), 0.0)
-
-
-@jit
-def best_cuts(sums: Floats, edges: Floats, pieces: int, low: float, high: float, min_length: float) -> Ints:
-    """Return the ends of at most ``pieces`` lines with the least error, as indices of edges; empty if infeasible.
-
-    ``sums`` (G + 1, 6) are cumulative sums over groups of samples of w times 1, x, x^2, y, x y, y^2; ``edges`` (G + 1,)
-    lie between the groups.
-    """
-    size = len(edges) - 1
-    rest, after = np.full((pieces + 1, size + 1), INF), np.zeros((pieces + 1, size + 1), np.int64)
-    for r in range(pieces + 1):
-        rest[r, size] = 0.0
-    for begin in range(size - 1, -1, -1):
-        for end in range(begin + 1, size + 1):
-            if edges[end] - edges[begin] < min_length * (1 - 1e-12):
-                continue
-            error = bounded_line(sums, begin, end, low, high)[2]
-            for r in range(1, pieces + 1):
-                if error + rest[r - 1, end] < rest[r, begin]:
-                    rest[r, begin], after[r, begin] = error + rest[r - 1, end], end
-    cuts, count, at = np.zeros(pieces, np.int64), 0, 0
-    if rest[pieces, 0] == INF:
-        return cuts[:0]
-    while at < size:
-        at = after[pieces - count, at]
-        cuts[count] = at
-        count += 1
-    return cuts[:count]
