@@ -9,7 +9,7 @@ import torch.distributed as dist
 from torch import nn
 
 from creases.errors import InputError
-from creases.growth.integrations import _ranks as ranks
+from creases.growth._integrations import _ranks as ranks
 from creases.growth.methods._first_order.statistics import statistics
 from creases.growth.methods._gradmax import gradmax
 from creases.growth.methods._random import random_units

@@ -12,8 +12,8 @@ from torch import nn
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 from creases.errors import InputError
+from creases.growth._integrations import _ranks as ranks
 from creases.growth._loop import GrowthResult
-from creases.growth.integrations import _ranks as ranks
 from growth_runs import Residual, classes, conv, grow_and_save, mlp, round_robin, timeless, values
 
 

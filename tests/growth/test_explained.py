@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -16,9 +17,10 @@ from torch import nn
 import creases
 from creases import problems
 from creases.errors import InputError
-from creases.growth import GrowthConfig, History, grow_units, open_run
+from creases.growth import ExplainedRun, GrowthConfig, History, grow_units, open_run
 from creases.growth._explained.perceptron import Perceptron, Rows, fit_linear, penalized_loss
 from creases.growth._explained.search import Judges, Trained, is_better
+from creases.growth.methods._fold.explanation import fold_entries
 from creases.growth.policies import Target
 
 
@@ -126,12 +128,59 @@ def test_units_are_confirmed_only_beyond_a_standard_error() -> None:
     rows = random_rows("regression", 1)
     judges = Judges.part(rows, np.arange(20), np.arange(20, 40))
     net = fit_linear(judges.parts[0]).pairs(1)
-    before = Trained.of([net], judges)
+    before = Trained.of([net], judges, 1e-4)
     noise = np.where(np.arange(20) % 2, 1.0, -0.9) * before.held_loss
-    lucky = Trained(before.nets, before.loss, 1.0, before.held_losses - noise, before.held_loss - noise.mean(), 0.0)
-    sure = Trained(before.nets, 0.0, 1.0, 0.9 * before.held_losses, 0.9 * before.held_loss, 0.0)
+    losses = (before.held_losses - noise, before.held_loss - noise.mean())
+    lucky = replace(before, held_losses=losses[0], held_loss=losses[1])
+    sure = replace(before, loss=0.0, held_losses=0.9 * before.held_losses, held_loss=0.9 * before.held_loss)
     assert not is_better(before, lucky, judges)
     assert is_better(before, sure, judges)
+    gain = before.held_loss * (0.12 + 0.3 * np.where(np.arange(20) % 2, 1.0, -1.0))  # a standard error and a half
+    group = replace(before, loss=0.0, held_losses=before.held_losses - gain, held_loss=before.held_loss - gain.mean())
+    assert is_better(before, group, judges)
+    assert not is_better(before, group, judges, together=True)
+
+
+def test_folds_have_the_same_share_of_each_class_and_networks_nearly_all_of_few_rows() -> None:
+    y = (np.arange(200) % 5 == 0).astype(np.int64)
+    judges = Judges.folds(Rows(np.zeros((200, 1)), y, np.ones(200), "classification", 2), 0)
+    assert len(judges.parts[0]) == 200
+    assert [len(part) for part in judges.fitted[1:]] == 8 * [175]
+    assert [int(y[part].sum()) for part in judges.held[1:]] == 8 * [5]
+
+
+def test_a_column_that_varies_by_rounding_only_is_constant() -> None:
+    rows = random_rows("classification", 2)
+    X = np.column_stack([rows.X, 5 + 1e-8 * rows.X[:, 0]])
+    assert replace(rows, X=X).scale.spread[-1] == 1.0
+    assert replace(rows, X=1e-200 * X).scale.spread[0] == pytest.approx(1e-200 * rows.scale.spread[0])
+
+
+@pytest.mark.slow
+def test_units_that_come_together_are_recorded_each_with_its_rows_and_resume(tmp_path: Path) -> None:
+    problem = problems.get("xor", n=200)
+    run = open_run(perceptron(2, 2), problem, "classification", checkpoint=tmp_path / "run.pt")
+    run.start()
+    run.epoch()
+    assert isinstance(run, ExplainedRun)
+    run.growth = replace(run.growth, phase="group", group=1, ended="2 series were in vain")
+    run.epoch()
+    run.save(0.0)
+    record = run.history.records[-1]
+    assert (record.units, record.undone) == ([2, 3, 4, 5], False)
+    assert "They came together, as fewer units had not lowered the held-out loss by enough." in record.explain()
+    assert "Training on without them" in record.explain()
+    for entry in record.explanation["folds"]:
+        assert entry["why"]["predicted"] != entry["why"]["true"] == problem.y[entry["why"]["instance"]]
+    model = perceptron(2, 2)
+    again = open_run(model, problem, "classification", checkpoint=tmp_path / "run.pt")
+    again.start()
+    for each in (run, again):
+        while not each.history.ended:
+            each.epoch()
+    assert all(torch.equal(a, b) for a, b in zip(states(run.state.model), states(model), strict=True))
+    removed = [number for record in again.history.records if record.removed for number in record.removed]
+    assert not removed or "predicted as well without" in again.history.explain()
 
 
 # -- growth -----------------------------------------------------------------------------------------------------------
@@ -177,11 +226,12 @@ def test_the_rows_of_every_reason_were_mispredicted(name: str) -> None:
     folds = [record for record in run.history.records if record.method == "fold"]
     assert folds
     for record in folds:
-        why = record.explanation["why"]
         decided = networks[record.number](torch.tensor(X)).argmax(1).numpy()
-        wrong = sorted({why["instance"], *why["mistakes"], *why["cluster"]["mistakes"]})
-        assert (decided[wrong] != y[wrong]).all()
-        assert (decided[why["instance"]], y[why["instance"]]) == (why["predicted"], why["true"])
+        for why in (entry["why"] for entry in fold_entries(record.explanation)):
+            listed = record.explanation.get("mistakes", why.get("mistakes"))
+            wrong = sorted({why["instance"], *listed, *why["cluster"]["mistakes"]})
+            assert (decided[wrong] != y[wrong]).all()
+            assert (decided[why["instance"]], y[why["instance"]]) == (why["predicted"], why["true"])
     assert {run.history.records[number - 1].method for number in numbers} <= {"linear", "fold"}
 
 

@@ -16,7 +16,7 @@ SCALING = Scaling(CENTER, SPREAD, target_center=100.0, target_spread=20.0)
 
 
 def test_a_point_is_told_in_the_datas_own_units_with_the_names_of_the_features():
-    names = FeatureNames(features=("age", "plan=basic"), scaling=SCALING)
+    names = FeatureNames(features=("age", ("plan", "basic")), scaling=SCALING)
     assert names.point([1.0, 0.0]) == "(age 50, plan=basic 0.5)"
     assert names.point([-4.0, 0.0]) == "(age 0, plan=basic 0.5)"
     assert names.distance(0.25) == "0.25 standard deviations"
@@ -24,7 +24,7 @@ def test_a_point_is_told_in_the_datas_own_units_with_the_names_of_the_features()
 
 
 def test_of_a_text_column_an_instance_has_the_value_that_it_has():
-    names = FeatureNames(features=("age", "plan=basic"), scaling=SCALING, instance="row")
+    names = FeatureNames(features=("age", ("plan", "basic")), scaling=SCALING, instance="row")
     assert names.sample(3, [1.0, 1.0]) == "row 3 (age 50, plan=basic)"
     assert names.sample(3, [-0.55, -1.0]) == "row 3 (age 34.5)"
     assert names.sample(3, [0.0, -0.2]) == "row 3 (age 40)"  # filled with the mean
@@ -38,7 +38,7 @@ def test_of_many_features_those_are_told_that_stand_out():
     assert names.point([0.0] * 9) == ""
     assert FeatureNames().sample(4, [0.0] * 9) == "sample 4"
     assert names.main_features([0, 0, -9, 1, 2, 0, 0, 5, 0]) == "f2, f7, f4"
-    assert FeatureNames(features=("a=1", "a=2", "b", "c")).main_features([4, 3, 2, 1]) == "a, b, c"
+    assert FeatureNames(features=(("a", "1"), ("a", "2"), "b", "c")).main_features([4, 3, 2, 1]) == "a, b, c"
 
 
 def test_numbers_have_three_digits_and_all_before_the_point():

@@ -176,7 +176,7 @@ def test_the_network_with_the_lowest_smoothed_validation_loss_is_kept():
     assert best < 10
     assert float(F.cross_entropy(grown.model(x), y).detach()) == pytest.approx(losses[best], rel=1e-12)
     assert grown.model[0].out_features == grown.history.epochs[best]["widths"]["0"] < 5
-    assert f"the network is from epoch {best + 1}, with the lowest smoothed validation loss" in grown.history.ended
+    assert f"the network is from epoch {best + 1}, with the lowest smoothed validation loss" in grown.history.ending
     held = [id(parameter) for group in optimizer.param_groups for parameter in group["params"]]
     assert held == [id(parameter) for parameter in grown.model.parameters()]
     for parameter, moments in optimizer.state.items():
@@ -188,7 +188,7 @@ def test_the_network_with_the_lowest_smoothed_validation_loss_is_kept():
 def test_the_last_network_is_kept_where_that_is_asked_for():
     grown, _, (x, y) = overfitting("last")
     assert float(F.cross_entropy(grown.model(x), y).detach()) == pytest.approx(grown.history.last["validation_loss"])
-    assert "the network is from" not in grown.history.ended
+    assert "the network is from" not in grown.history.ending
     assert grown.history.kept == len(grown.history.epochs)
     with pytest.raises(InputError, match="keep must be 'best', 'refit' or 'last', got 'first'"):
         run(keep="first")
@@ -196,7 +196,7 @@ def test_the_last_network_is_kept_where_that_is_asked_for():
 
 def test_without_validation_data_the_last_network_is_the_one():
     grown = run()
-    assert "the network is from" not in grown.history.ended
+    assert "the network is from" not in grown.history.ending
 
 
 # data

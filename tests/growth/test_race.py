@@ -469,17 +469,17 @@ def test_a_stage_is_described():
 @pytest.mark.slow
 def test_a_run_that_stops_in_a_race_says_which_growth_steps_are_in_its_network(verdict):
     verdict(True)
-    run = begun(data=classes(400), budget=60, growth_share=0.9, stop=lambda state: "enough" if in_second(state) else "")
+
+    def stop(state):  # in the second stage
+        history = state.history
+        return "enough" if len(history.records) == 2 and len(history.epochs) > history.records[-1].epoch else ""
+
+    run = begun(data=classes(400), budget=60, growth_share=0.9, stop=stop)
     for _ in epochs(run):
         pass
     assert run.history.ended == "enough"
     kept = [record for record in run.history.records if not record.undone]
     assert [record.width[1] for record in kept] == [model(run)[0].out_features]
-
-
-def in_second(state) -> bool:
-    """Whether the second stage is in progress."""
-    return len(state.history.records) == 2 and len(state.history.epochs) > state.history.records[-1].epoch
 
 
 # a user's own loop, with its own count of steps

@@ -71,7 +71,7 @@ def test_every_record_can_be_told_in_words(histories):
     for how, history in histories.items():
         told = history.explain(classes=["no", "yes"])
         assert told.count("Growth step") == len(history.records), how
-        assert told.endswith(f"Stopped: {history.ended}.")
+        assert told.endswith(f"Stopped: {history.ending}.")
         for one in history.records:
             said = one.explain()
             assert said.startswith(f"Growth step {one.number} (epoch {one.epoch}). ")
@@ -138,11 +138,11 @@ def test_a_stage_that_paid_is_kept_only_if_its_network_is_the_result():
     history = History(epochs=epochs(0.5, 0.4), records=[record(1)], stages=[STAGE])
     stage = {"records": [1], "pays": True}
     outcomes = {kept: replace(history, kept=kept, ended="enough").stage_outcome(stage) for kept in (0, 2)}
-    assert outcomes == {0: "no: an earlier network is the result", 2: "yes"}
-    assert history.stage_outcome(stage) == "yes"  # while it runs
-    assert history.stage_outcome({"records": [1], "pays": False}) == "no, undone"
-    history.records[0].replaced = True
-    assert history.stage_outcome(stage) == "yes, until a better size"
+    assert outcomes == {0: "not kept", 2: ""}
+    assert history.stage_outcome(stage) == ""  # while it runs
+    assert history.stage_outcome({"records": [1], "pays": False}) == "undone: no improvement"
+    history.records[0].undone = history.records[0].replaced = True
+    assert history.stage_outcome(stage) == "until a better size"
 
 
 def test_a_history_is_saved_whole_and_read_back(tmp_path):

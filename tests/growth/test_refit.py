@@ -107,7 +107,7 @@ def test_from_half_way_on_all_samples_are_trained_on_where_training_goes_on() ->
     assert share == pytest.approx((1 + history.growth_spent) / 2, abs=2 / 60)
     assert [epoch["validation_loss"] is None for epoch in history.epochs].index(True) == history.joined
     assert history.kept == len(history.epochs)
-    assert f"all samples, those held out too, were trained on after epoch {history.joined}" in history.ended
+    assert f"all samples, those held out too, were trained on after epoch {history.joined}" in history.ending
 
 
 def test_where_few_epochs_follow_growth_all_samples_are_trained_on_at_once() -> None:
@@ -208,4 +208,4 @@ def test_a_table_that_overfits_still_ends_as_the_linear_model_where_no_network_w
     assert 0 < history.refit["epochs"] < 40
     assert history.last["validation_loss"] is None
     assert history.kept == 0
-    assert history.ended.startswith("training after growth overfitted; the network is the linear model")
+    assert history.ending.startswith("training after growth overfitted; the network is the linear model")

@@ -3,6 +3,7 @@
 import gzip
 import os
 import struct
+from dataclasses import replace
 from importlib import import_module
 from types import SimpleNamespace
 
@@ -15,7 +16,7 @@ from creases.errors import FileError, InputError
 from creases.problems import cifar10, mnist
 from creases.problems.images import channel_statistics, normalise, to_color_32
 
-MNIST, CIFAR = (import_module(f"creases.problems.images._{name}") for name in ("mnist", "cifar10"))
+READERS = import_module("creases.problems.images._readers")
 
 real = [
     pytest.mark.data,
@@ -44,7 +45,7 @@ def mnist_folder(tmp_path, digits):
 
 @pytest.fixture
 def cifar_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(CIFAR, "RECORDS", 4)
+    monkeypatch.setattr(READERS, "RECORDS", 4)
     rng = np.random.default_rng(0)
     (tmp_path / "cifar-10-batches-bin").mkdir()
     for name in [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]:
@@ -112,9 +113,7 @@ def test_without_a_folder_the_error_says_how_to_name_one(read):
 
 
 def test_missing_files_are_named_with_where_was_looked(tmp_path):
-    message = (
-        r"(?s)train-images-idx3-ubyte and train-labels-idx1-ubyte not found; looked in .*MNIST/raw.*t10k-labels-idx1"
-    )
+    message = r"(?s)train-images-idx3-ubyte, train-labels-idx1-ubyte not found; looked in .*MNIST/raw.*t10k-labels-idx1"
     with pytest.raises(FileError, match=message):
         mnist(folder=tmp_path)
     with pytest.raises(
@@ -176,7 +175,7 @@ def test_spoiled_cifar_files_are_named(cifar_folder):
     whole = path.read_bytes()
     path.write_bytes(whole[:-3073])  # cut at the end of a record
     with pytest.raises(
-        FileError, match=r"data_batch_3.bin: cut off: expected 4 records of 3073 bytes = 12292, found 9219"
+        FileError, match=r"data_batch_3.bin: cut off: expected 4 records of 3073 bytes = 12292 bytes, it holds 9219"
     ):
         cifar10(folder=cifar_folder)
     path.write_bytes(whole + b"0")
@@ -208,8 +207,8 @@ def openml(labels, pixels):
 
 
 def test_fetched_images_are_split_as_the_official_ones(monkeypatch):
-    monkeypatch.setattr("creases.problems.images._images.TEST", 10)
-    monkeypatch.setattr(CIFAR, "TEST_COUNTS", (1,) * 10)
+    monkeypatch.setattr(READERS, "TEST", 10)
+    monkeypatch.setattr(READERS, "CIFAR10", replace(READERS.CIFAR10, test_counts=(1,) * 10))
     labels = np.concatenate([np.zeros(20, int), np.arange(10)])
     monkeypatch.setattr("sklearn.datasets.fetch_openml", openml(labels, 3072))
     train, test = cifar10(fetch=True), cifar10("test", fetch=True)
@@ -291,5 +290,5 @@ def test_the_real_data_have_their_sizes_counts_and_known_means(read, shape, mean
     train, test = read("train"), read("test")
     assert train.images.shape == ({mnist: 60_000, cifar10: 50_000}[read], *shape)
     assert test.images.shape == (10_000, *shape)
-    assert np.bincount(test.labels).tolist() == list({mnist: MNIST, cifar10: CIFAR}[read].TEST_COUNTS)
+    assert np.bincount(test.labels).tolist() == list({mnist: READERS.MNIST, cifar10: READERS.CIFAR10}[read].test_counts)
     np.testing.assert_allclose(channel_statistics(train.images)[0], mean, atol=5e-4)

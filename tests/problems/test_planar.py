@@ -1,11 +1,13 @@
+from functools import partial
 from math import pi
 
 import numpy as np
 import pytest
 
 from creases.errors import InputError
-from creases.problems._planar import circle, overlapping_quadratic, quadratic, sine
+from creases.problems._planar import overlapping_quadratic, plane_points
 
+sine, quadratic, circle = (partial(plane_points, name) for name in ("sine", "quadratic", "circle"))
 RULES = {
     sine: (lambda x, v: v > np.sin(x), [(-pi, pi), (-1.8, 1.8)]),
     quadratic: (lambda x, v: v > x**2, [(-1.5, 1.5), (-0.75, 2.25)]),

@@ -20,7 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry, shape_wrapper
 
 from creases.errors import InputError
-from creases.growth.integrations import _ranks as ranks
+from creases.growth._integrations import _ranks as ranks
 
 #: A backward pass costs twice the forward pass.
 PASSES_PER_STEP = 3

@@ -93,7 +93,8 @@ def resize(
     ``known``: all places of the model as it is now, where they are known already.
     """
     layers = dict(model.named_modules())
-    if all(_has_width(layers.get(name), width) for name, width in widths.items()):
+    found = {name: layers.get(name) for name in widths}
+    if all(isinstance(at, AFFINE_LAYERS) and count_outputs(at) == widths[name] for name, at in found.items()):
         return
     present = places(model, X=example) if known is None else known
     alone = are_independent(present)
@@ -106,10 +107,6 @@ def resize(
         if place.width != width:
             resize_place(model, place, width, optimizer)
             present = present if alone else places(model, X=example)
-
-
-def _has_width(layer: nn.Module | None, width: int) -> bool:
-    return isinstance(layer, AFFINE_LAYERS) and count_outputs(layer) == width
 
 
 def are_independent(present: Sequence[Place]) -> bool:

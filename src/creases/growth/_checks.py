@@ -60,7 +60,7 @@ _STAGE = {
 }
 _HISTORY = {
     **dict.fromkeys(("epochs", "stages"), list_of(DICT)),
-    **dict.fromkeys(("growth_ended", "ended", "loop"), STRING),
+    **dict.fromkeys(("growth_ended", "ended", "note", "loop"), STRING),
     "growth_spent": optional(_PART),
     "refit": dict_of(NUMBER),
     "idle": COUNT,

@@ -16,10 +16,10 @@ from torch.optim.lr_scheduler import LRScheduler
 from creases._validation import check_choice, check_class_weight, check_count, check_number, check_threshold
 from creases.errors import InputError
 from creases.growth._budget import Budget, check_budget
+from creases.growth._integrations import _ranks as ranks
 from creases.growth._objective import Loss
 from creases.growth._samples import Samples, fingerprint
 from creases.growth._training import AdamW, MakeScheduler, check_schedule, fitting_decay, fitting_rate
-from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._evidence import GrowthMethod
 from creases.growth.methods._registry import resolve_method
 from creases.growth.policies._policies import At, Stop, When, Where, as_stops, resolve_when, resolve_where
@@ -45,6 +45,7 @@ class GrowthOptions(TypedDict, total=False):
     """The options of :class:`GrowthConfig` for growth in a training loop of your own."""
 
     how: str | GrowthMethod
+    as_printed: bool
     where: str | Where
     when: str | int | When
     stop: Stop | Sequence[Stop]
@@ -80,6 +81,8 @@ class GrowthConfig:
         Growth method: ``"auto"`` (folds in layers of few inputs, random units in others), ``"fold"``, ``"tiny"``,
         ``"gradmax"``, ``"split"``, ``"random"``, a method object, or a function of (model, place, evidence) to a
         proposal.
+    as_printed
+        Whether ``how="fold"`` or ``how="tiny"`` keeps to its source to the letter, without choices of ours.
     where
         Layers to grow: ``"all"``, a layer's name, ``policies.At`` of several; or, except in stages,
         a function of the state.
@@ -157,6 +160,7 @@ class GrowthConfig:
     """
 
     how: str | GrowthMethod = "auto"
+    as_printed: bool = False
     where: str | Where = "all"
     when: str | int | When = "stages"
     stop: Stop | Sequence[Stop] = ()
@@ -182,7 +186,7 @@ class GrowthConfig:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        resolve_method(self.how)
+        resolve_method(self.how, self.as_printed)
         resolve_where(self.where)
         if self.stages() is None:
             resolve_when(self.when)
@@ -203,7 +207,9 @@ class GrowthConfig:
         if not _is_auto(self.weight_decay):
             check_number(self.weight_decay, "weight_decay", least=0)
         if self.batch_size is not None and not _is_auto(self.batch_size):
-            _check_batch_size(self.batch_size)
+            value = self.batch_size
+            if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 1:
+                raise InputError("batch_size", "be 'auto', None (all samples) or a positive integer", repr(value))
         check_choice(self.keep, ("best", "refit", "last"), "keep")
         check_choice(self.loop, ("auto", "explained", "sized"), "loop")
         object.__setattr__(self, "hidden", _check_hidden(self.hidden))
@@ -265,7 +271,9 @@ class GrowthConfig:
         weights = [parameter for parameter in model.parameters() if parameter.ndim > 1]
         biases = [parameter for parameter in model.parameters() if parameter.ndim <= 1]
         groups = [{"params": weights, "weight_decay": decay}, {"params": biases, "weight_decay": 0.0}]
-        return AdamW([group for group in groups if group["params"]], lr=lr, fused=_can_fuse(model))
+        # torch has one kernel for a whole step of Adam on such parameters; small models step faster
+        fused = all(p.is_floating_point() and p.device.type in ("cpu", "cuda") for p in model.parameters())
+        return AdamW([group for group in groups if group["params"]], lr=lr, fused=fused)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options that differ from the defaults, for JSON; objects and functions are refused."""
@@ -313,16 +321,6 @@ def _is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def _can_fuse(model: nn.Module) -> bool:
-    """Return whether torch has one kernel for a whole step of Adam on these parameters; small models step faster."""
-    return all(p.is_floating_point() and p.device.type in ("cpu", "cuda") for p in model.parameters())
-
-
-def _check_batch_size(value: Any) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 1:
-        raise InputError("batch_size", "be 'auto', None (all samples) or a positive integer", repr(value))
-
-
 def _check_hidden(hidden: Any) -> str | tuple[int, ...]:
     if isinstance(hidden, str) and hidden == "auto":
         return hidden
@@ -344,6 +342,7 @@ MAY_CHANGE = ("stop", "budget")
 def describe_setting(loss: str | Loss, config: GrowthConfig, stops: Sequence[Any]) -> dict[str, str]:
     """Return what decides about growth, by name."""
     values = {"loss": loss, "stop": list(stops), **{name: getattr(config, name) for name in _OPTIONS}}
+    values["how"] = [config.how, "as printed"] if config.as_printed else config.how
     return {name: _text(value) for name, value in values.items()}
 
 

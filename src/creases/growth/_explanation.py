@@ -21,7 +21,7 @@ class NameOptions(TypedDict, total=False):
     """Names for explanations, see :class:`FeatureNames`."""
 
     classes: Sequence[str] | None
-    features: Sequence[str] | None
+    features: Sequence[str | tuple[str, str]] | None
     scaling: Scaling | None
     instance: str
 
@@ -31,7 +31,7 @@ class FeatureNames:
     """Names for classes, features and samples; numbers by default."""
 
     classes: Sequence[str] | None = None
-    features: Sequence[str] | None = None
+    features: Sequence[str | tuple[str, str]] | None = None  #: one of 0 and 1 for a category's value: column and value
     scaling: Scaling | None = None  #: of the network's inputs and targets
     instance: str = "sample"  #: the word for one sample, such as "row"
 
@@ -43,7 +43,7 @@ class FeatureNames:
     def sample(self, number: int, x: Sequence[float]) -> str:
         """Return a sample's number and, if they are few or have names, its features (d,).
 
-        A column of 0 and 1 made from a text column (``color=red``) is written only if it is 1.
+        A value of a category (``color=red``) is written only if the sample has it.
         """
         values = self._values(x)
         if self.features is None:
@@ -71,7 +71,8 @@ class FeatureNames:
         if len(values) > MAX_FEATURES:
             return ""
         if self.features is not None:
-            values = [f"{name} {value}" for name, value in zip(self.features, values, strict=True)]
+            names = [name if isinstance(name, str) else "=".join(name) for name in self.features]
+            values = [f"{name} {value}" for name, value in zip(names, values, strict=True)]
         return "(" + ", ".join(values) + ")"
 
     def _values(self, x: Sequence[float]) -> NDArray[np.float64]:
@@ -91,7 +92,7 @@ class FeatureNames:
         if self.features is None or len(normal) <= 3 or len(normal) != len(self.features):
             return ""
         order = np.argsort(-np.abs(np.asarray(normal, np.float64)), kind="stable")
-        columns = dict.fromkeys(self.features[k].split("=")[0] for k in order)
+        columns = dict.fromkeys(name if isinstance(name := self.features[k], str) else name[0] for k in order)
         return ", ".join(list(columns)[:3])
 
     def difference(self, e: Sequence[float]) -> str:
@@ -109,10 +110,10 @@ def _is_number(name: str) -> bool:
     return True
 
 
-def _feature_text(name: str, value: float) -> str:
-    if "=" not in name:
+def _feature_text(name: str | tuple[str, str], value: float) -> str:
+    if isinstance(name, str):
         return f"{name} {format_number(value)}"
-    return name if abs(value - 1) < 1e-6 else ""  # between 0 and 1: the value was missing
+    return "=".join(name) if abs(value - 1) < 1e-6 else ""  # between 0 and 1: the value was missing
 
 
 #: Kinds of mistakes that the explanation of several units lists.
@@ -149,6 +150,8 @@ def _because(entry: Mapping[str, Any], names: FeatureNames) -> str:
     sample = names.sample(why["instance"], why["features"])
     if "true" not in why:
         return _regression_error(why, sample, names)
+    if why["true"] == why["predicted"]:
+        return f"of the losses around {sample}"
     count, predicted = why["cluster"]["same_mistake"], names.label(why["predicted"])
     samples = names.samples_of_class(count, why["true"])
     if count == 1:
@@ -254,16 +257,18 @@ def _tiny_details(e: Mapping[str, Any]) -> str:
     search = e["line_search"]
     share = e["bottleneck_after"] / e["bottleneck"] if e["bottleneck"] else 1.0
     where = "held-out samples" if search["held_out"] else "the same samples"
-    moved = e.get("move", {"amplitude": 0})
-    also = f" The existing weights moved too, by {moved['amplitude']:.3g} times their best update." * bool(
-        moved["amplitude"]
-    )
     left = "" if "fallback" in e else f"; to first order the new units reduce it to {share:.0%} of that"
     return (
         f"This expressivity bottleneck is {e['bottleneck']:.3g}, {e['share_of_loss']:.0%} of the loss{left}. The mean "
         f"loss was predicted to fall by {e['gain']:.3g} (first order) and fell by {search['gain']:.3g} on "
-        f"{search['samples']} {where}.{also}"
+        f"{search['samples']} {where}.{_moved_sentence(e)}"
     )
+
+
+def _moved_sentence(e: Mapping[str, Any]) -> str:
+    """Return how far the existing weights moved, after a space; "" where they did not."""
+    factor = e.get("move", {"amplitude": 0})["amplitude"]
+    return f" The existing weights moved, by {factor:.3g} times their best update." if factor else ""
 
 
 def _gradmax(e: Mapping[str, Any]) -> str:
@@ -329,7 +334,7 @@ def explain(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str
     "No unit added to '0': no sample is mispredicted."
     """
     if explanation.get("reason"):
-        return f"No unit added to {explanation['place']!r}: {explanation['reason']}."
+        return f"No unit added to {explanation['place']!r}: {explanation['reason']}.{_moved_sentence(explanation)}"
     method = explanation["method"]
     if method == "fold":
         outcome = explain_outcome(explanation, **names)

@@ -15,6 +15,7 @@ from creases.errors import InputError
 from creases.growth._budget import Budget, Meter, StepCount, count_cost
 from creases.growth._config import GrowthConfig, GrowthOptions, config_of, describe_setting, takes_options
 from creases.growth._growth_steps import MAX_SAMPLES, grow_places, note_outcomes, revive_layer
+from creases.growth._integrations._followers import Followers
 from creases.growth._objective import Loss, objective
 from creases.growth._race import Race
 from creases.growth._records import History, Record, smooth
@@ -22,7 +23,6 @@ from creases.growth._samples import InMemorySamples, as_samples
 from creases.growth._sized import close_race, close_stage, end_growth, leave_stage, observe_race
 from creases.growth._state import MAX_INSPECTED, SizeLimit, State
 from creases.growth._training import Metrics, measure
-from creases.growth.integrations._followers import Followers
 from creases.growth.methods._registry import check_evidence, prepare_method, refusal, resolve_method
 from creases.growth.policies._policies import (
     as_stops,
@@ -148,7 +148,7 @@ class Grower:
         self.stops, self._patience = as_stops(config.stop), config.growth_patience
         limit = SizeLimit(config.max_units, config.max_parameters)
         history = History(setting=describe_setting(loss, config, [*self.stops, limit]))
-        method, where = resolve_method(config.how), resolve_where(config.where)
+        method, where = resolve_method(config.how, config.as_printed), resolve_where(config.where)
         n = samples.size
         self.batch_size = config.batch_rows(n or 1) if samples.batch_size is None else samples.batch_size
         steps = -(-n // self.batch_size) if n and self.batch_size else None
@@ -157,7 +157,8 @@ class Grower:
             model, optimizer, samples, goal, method, where, history, config.seed, meter, followers, limit
         )
         self.state.validation = None if validation is None else as_samples(validation, model, "validation")
-        self.when = self._is_stage_over if self.stages is not None else resolve_when(config.when)
+        stages = self.stages
+        self.when = resolve_when(config.when) if stages is None else lambda state: stages.steps_left(state) <= 0
         if not self.state.places:
             raise InputError(
                 "model",
@@ -251,9 +252,6 @@ class Grower:
             end_growth(state, is_over=bool(reason))
         history.ended, self._progress = reason, state.meter.progress
         return state.record
-
-    def _is_stage_over(self, state: State) -> bool:
-        return self.stages is not None and self.stages.steps_left(state) <= 0
 
     def _grow_or_end(self) -> None:
         """Grow, and charge it to the budget; end growth if there is a reason to."""
@@ -355,7 +353,7 @@ class Grower:
         meter.extend(budget)
         self._progress = meter.progress
         self.history.setting["budget"] = str(meter.budget)
-        self.history.ended, self.history.kept = "", None
+        self.history.ended, self.history.note, self.history.kept = "", "", None
 
     def state_dict(self) -> dict[str, Any]:
         """Return what a checkpoint needs in addition to the model and the optimizer, for :meth:`load_state_dict`."""

@@ -14,12 +14,12 @@ import torch
 from torch import Tensor, nn
 
 from creases.growth._checkpoint import are_independent
+from creases.growth._integrations import _ranks as ranks
 from creases.growth._proposal import Proposal, apply, first_units
 from creases.growth._records import Record
 from creases.growth._samples import Pair
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
-from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._registry import refusal, reviewer
 from creases.growth.policies._policies import grows_every_place
 from creases.network import Place, remove
@@ -284,7 +284,7 @@ def _add_units(state: State, proposal: Proposal, room: int) -> Record | None:
         if fewer.count > room and _is_counted(state.how):  # changes existing weights
             fewer = state.call_method(proposal.place, state.evidence, room)
         proposal = fewer if fewer.count <= room else first_units(fewer, 0)
-    if not proposal.count:
+    if not proposal.count and not proposal.change:
         return None
     return _record_step(state, "grow", proposal, [], partial(apply, proposal, state.model, optimizer=state.optimizer))
 

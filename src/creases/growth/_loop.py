@@ -14,13 +14,13 @@ from torch import nn
 from creases.errors import CreasesError, InputError
 from creases.growth._config import GrowthConfig, RunOptions, config_of, takes_options
 from creases.growth._explained.run import ExplainedRun
+from creases.growth._integrations import _ranks as ranks
 from creases.growth._objective import Loss, objective
 from creases.growth._records import History
 from creases.growth._run import Run
 from creases.growth._samples import InMemorySamples, Samples, as_samples, resolve_validation, split_samples
 from creases.growth._state import State
 from creases.growth._training import preserve_modes
-from creases.growth.integrations import _ranks as ranks
 from creases.network import read
 from creases.network.surgery import unwrap_module
 
@@ -70,7 +70,8 @@ def grow(
 
     A perceptron of one hidden layer, on data that fit one batch, grows one unit at a time (``loop="explained"``): it
     starts as the linear model, whatever its weights are; each unit folds it at a typical misprediction, is trained with
-    all others to convergence, and stays if held-out samples confirm it; ``history.explain()`` says why each is there.
+    all others to convergence, and stays if held-out samples confirm it, alone, in a series or, where neither helps, in
+    a group of up to 32; ``history.explain()`` says why each is there.
 
     Other models and larger data grow by size (``loop="sized"``). Such a run has two phases and one budget. In the first
     phase, at most a share of the budget, the network grows in stages that widen its layers by four or two, with units

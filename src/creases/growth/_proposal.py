@@ -13,7 +13,7 @@ from torch import Tensor, nn, optim
 from creases._text import OneLine
 from creases.errors import InputError
 from creases.network import Certificate, Place, widen
-from creases.network.surgery import apply_and_measure
+from creases.network.surgery import apply_and_measure, count_parameters
 
 #: Parameters, each with what is added to it.
 ParameterChanges = list[tuple[Tensor, Tensor]]
@@ -123,7 +123,7 @@ def apply(
     optimizer: optim.Optimizer | None = None,
     data: Tensor | None = None,
 ) -> Certificate:
-    """Add the proposed units, and their state to the optimizer.
+    """Add the proposed units, and their state to the optimizer; move the existing weights as proposed.
 
     Parameters
     ----------
@@ -136,17 +136,19 @@ def apply(
     data
         Inputs on which to measure how much the model's output changes, for the certificate.
     """
-    if not proposal.count:
+    if not proposal.count and not proposal.change:
         reason = proposal.explanation.get("reason", "none was worth adding")
         raise InputError("proposal", "have at least one unit", f"none ({reason})")
     moves = match_parameters(model, proposal.change, "proposal", "propose again for the model as it is")
-    done: list[Certificate] = []
+    place, size = proposal.place, count_parameters(model)
+    done = [Certificate("widen", place.name, place.width, place.width, size, size, None, None, place)]
 
     def edit() -> None:
         fan_in, bias, fan_out = proposal.fan_in, proposal.bias, dict(proposal.fan_out)
         with apply_changes(moves):
-            carriers = dict(proposal.carriers)
-            done.append(widen(model, proposal.place, fan_in, bias, fan_out, optimizer=optimizer, carriers=carriers))
+            if proposal.count:
+                carriers = dict(proposal.carriers)
+                done.append(widen(model, place, fan_in, bias, fan_out, optimizer=optimizer, carriers=carriers))
 
     difference = apply_and_measure(model, data, edit)
-    return replace(done[0], change=difference, bound=None if moves else done[0].bound)
+    return replace(done[-1], change=difference, bound=None if moves else done[-1].bound)

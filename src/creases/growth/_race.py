@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import update_bn
 
 from creases.growth._checkpoint import ModelState, load_optimizer_state
+from creases.growth._integrations import _ranks as ranks
 from creases.growth._objective import Objective
 from creases.growth._samples import Samples
 from creases.growth._state import State
 from creases.growth._training import preserve_modes
-from creases.growth.integrations import _ranks as ranks
 from creases.network.surgery import without_side_effects
 
 #: Standard errors by which a loss must be lower to count as lower: with none, luck decides.

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from creases._display import plot, to_html
+from creases._display import describe, plot, to_html
+from creases._document import Document
 from creases._files import parse_json, read_text, write_atomically
 from creases._text import OneLine, describe_change, plural
 from creases.errors import FileError
@@ -34,7 +36,7 @@ def explain_size(stages: Sequence[Mapping[str, Any]], widths: Mapping[str, int],
         ]
         widths = chosen
     smaller = [stage for stage in stages if beats_smaller(stage, widths)]
-    larger = [stage for stage in stages if _beats_larger(stage, widths)]
+    larger = [stage for stage in stages if beats_smaller(stage, widths, larger=True)]
     if smaller:
         stage = smaller[-1]
         wide, narrow = ("loss_grown", "loss_training_on") if stage["pays"] else ("loss_training_on", "loss_grown")
@@ -55,18 +57,10 @@ def explain_size(stages: Sequence[Mapping[str, Any]], widths: Mapping[str, int],
     return " ".join(sentences)
 
 
-def beats_smaller(stage: Mapping[str, Any], widths: Mapping[str, int]) -> bool:
-    """Return whether a stage chose these widths over smaller ones."""
-    if stage["factor"] > 1:
-        return bool(stage["pays"]) and stage["widths"] == widths
-    return not stage["pays"] and stage["widths_before"] == widths
-
-
-def _beats_larger(stage: Mapping[str, Any], widths: Mapping[str, int]) -> bool:
-    """Return whether a stage chose these widths over larger ones."""
-    if stage["factor"] > 1:
-        return not stage["pays"] and stage["widths_before"] == widths
-    return bool(stage["pays"]) and stage["widths"] == widths
+def beats_smaller(stage: Mapping[str, Any], widths: Mapping[str, int], *, larger: bool = False) -> bool:
+    """Return whether a stage chose these widths over smaller ones; with ``larger`` over larger ones."""
+    has_grown, pays = bool(stage["factor"] > 1), bool(stage["pays"])
+    return pays == (has_grown != larger) and bool(stage["widths" if pays else "widths_before"] == widths)
 
 
 def _when(stage: Mapping[str, Any]) -> str:
@@ -77,13 +71,6 @@ def _when(stage: Mapping[str, Any]) -> str:
 
 def _text(widths: Mapping[str, int]) -> str:
     return "-".join(map(str, widths.values()))
-
-
-_STEP_COLUMNS = (
-    *("epoch", "steps", "action", "place", "method", "added", "removed", "width_before", "width_after"),
-    *("parameters_before", "parameters_after", "predicted_gain", "loss_before", "loss_after", "changed"),
-    *("undone", "kept", "why"),
-)
 
 
 def epochs_frame(history: Any) -> Any:
@@ -107,40 +94,32 @@ def steps_frame(history: Any) -> Any:
     """Return a DataFrame with a row for each growth step."""
     import pandas as pd
 
-    rows = [_step_row(record, history) for record in history.records]
-    index = pd.Index([record.number for record in history.records], name="step")
-    return pd.DataFrame(rows, index) if rows else pd.DataFrame(index=index, columns=_STEP_COLUMNS)
-
-
-def _step_row(record: Any, history: Any) -> dict[str, Any]:
-    later = {f"later_{key}": value for key, value in record.later.items()}
-    return {
-        "epoch": record.epoch,
-        "steps": record.steps,
-        "action": record.action,
-        "place": record.place,
-        "method": record.method,
-        "added": len(record.units),
-        "removed": len(record.removed),
-        "width_before": record.width[0],
-        "width_after": record.width[1],
-        "parameters_before": record.parameters[0],
-        "parameters_after": record.parameters[1],
-        "predicted_gain": record.predicted,
-        "loss_before": record.before["loss"],
-        "loss_after": record.after["loss"],
-        "changed": record.changed,
-        **later,
-        "undone": record.undone,
-        "kept": history.keeps(record),
-        "why": record.why(),
-    }
+    rows = []
+    for record in history.records:
+        row = {name: getattr(record, name) for name in ("epoch", "steps", "action", "place", "method")}
+        row |= {"added": len(record.units), "removed": len(record.removed)}
+        for name, pair in (("width", record.width), ("parameters", record.parameters)):
+            row |= {f"{name}_before": pair[0], f"{name}_after": pair[1]}
+        losses = {"loss_before": record.before["loss"], "loss_after": record.after["loss"]}
+        row |= {"predicted_gain": record.predicted, **losses, "changed": record.changed}
+        row |= {f"later_{name}": value for name, value in record.later.items()}
+        rows.append(row | {"undone": record.undone, "kept": history.keeps(record), "why": record.why()})
+    return pd.DataFrame(rows, pd.Index([record.number for record in history.records], name="step"))
 
 
 _VERSION = 2
 
 #: Weight of the past in the smoothed validation loss and score.
 _MEMORY = 0.7
+
+
+class Outcome(StrEnum):
+    """What became of a growth step or a stage, in the words that views show beside it."""
+
+    KEPT = ""  #: it is in the network that was kept, or in that of a run that goes on
+    UNDONE = "undone: no improvement"
+    REPLACED = "until a better size"
+    NOT_KEPT = "not kept"  #: an earlier network is the result
 
 
 @dataclass(repr=False)
@@ -173,11 +152,20 @@ class Record(OneLine):
     undone: bool = False  #: whether the network went back to what it was before
     replaced: bool = False  #: whether it did so although its stage paid, because a better size began again from there
 
+    @property
+    def what(self) -> str:
+        """Return what the growth step did: ``1 unit added``."""
+        if self.action in ("narrow", "revive"):
+            done = "removed" if self.action == "narrow" else "reinitialised"
+            return f"{plural(len(self.removed), 'unit')} {done}"
+        return f"{plural(len(self.units), 'unit')} added"
+
     def explain(self, **names: Unpack[NameOptions]) -> str:
         """Return the growth step as text; names as in :func:`creases.growth.explain`."""
         sentences = [f"Growth step {self.number} (epoch {self.epoch}).", *self._removal_sentences(names)]
         if self.action not in ("narrow", "revive"):
             sentences.append(explain({key: value for key, value in self._why.items() if key != "after"}, **names))
+        sentences += self._together_sentences()
         before, after = f"{self.before['loss']:.4g}", f"{self.after['loss']:.4g}"
         at_once = f"Right after the step, {describe_change('the training loss', before, after)}"
         changed = f" and {plural(self.changed, 'prediction')} changed" if self.changed else ""
@@ -204,13 +192,20 @@ class Record(OneLine):
             score = describe_change("the score", *(f"{value:.3g}" for value in scores if value is not None))
             sentences.append(f"On held-out {names.get('instance', 'sample')}s {loss} and {score}.")
         if alone := self.explanation.get("alone"):
-            sentences.append(f"Training on without it would have brought the training loss to {alone['loss']:.3g}.")
+            them = "it" if len(self.units) == 1 else "them"
+            sentences.append(f"Training on without {them} would have brought the training loss to {alone['loss']:.3g}.")
         return sentences
 
     def why(self, **names: Unpack[NameOptions]) -> str:
         """Return the reason alone, in a sentence (two if a unit was replaced)."""
         reasons = [] if self.action in ("narrow", "revive") else [explain_reason(self._why, **names)]
-        return " ".join([*self._removal_sentences(names), *reasons])
+        return " ".join([*self._removal_sentences(names), *reasons, *self._together_sentences()])
+
+    def _together_sentences(self) -> list[str]:
+        """Return why units of explained growth came together, where they did."""
+        if not self.explanation.get("together"):
+            return []
+        return ["They came together, as fewer units had not lowered the held-out loss by enough."]
 
     @property
     def _why(self) -> dict[str, Any]:
@@ -226,8 +221,10 @@ class Record(OneLine):
             return [f"{units} {were} dead (0 on every {names.get('instance', 'sample')} drawn) and {were} removed."]
         if self.explanation.get("needless"):
             rows = f"{names.get('instance', 'sample')}s"
-            of = f", of growth step {number}," if (number := self.explanation.get("added_by")) else ""
-            return [f"{units}{of} {were} removed, as held-out {rows} are predicted as well without it."]
+            steps = self.explanation["added_by"]
+            of = f", of growth step{'' if len(steps) == 1 else 's'} {', '.join(map(str, steps))}," if steps else ""
+            it = "it" if single else "them"
+            return [f"{units}{of} {were} removed, as held-out {rows} are predicted as well without {it}."]
         if self.action == "narrow":
             return [f"{units} {were} removed, to see whether fewer are enough."]
         if self.action == "revive":
@@ -254,6 +251,7 @@ class History(OneLine):
     growth_spent: float | None = None  #: fraction of the budget that was spent when growth ended; None before
     growth_ended: str = ""  #: why growth ended; "" while the network may grow
     ended: str = ""  #: why the run ended; "" while it runs
+    note: str = ""  #: which network is the result, or what it was trained on at the end, where that needs a word
     kept: int | None = None  #: the epoch whose network is the result, 0 for the start; None while it runs
     loop: str = ""  #: which loop grew the network, and why that one
     idle: int = 0  #: how often since the last growth step nothing was worth adding
@@ -287,11 +285,21 @@ class History(OneLine):
         records = [replace(record) for record in self.records]
         return replace(self, epochs=list(self.epochs), records=records, stages=list(self.stages))
 
-    def keeps(self, record: Record) -> bool:
-        """Return whether a growth step is in the network that was kept, or is the best so far."""
+    @property
+    def ending(self) -> str:
+        """Return why the run ended, and which network is its result; "" while it runs."""
+        return "; ".join(filter(None, (self.ended, self.note)))
+
+    def outcome(self, record: Record) -> Outcome:
+        """Return whether a growth step is in the network that was kept, or why not; while the run goes on it is."""
         if record.undone:
-            return False
-        return not self.epochs or record.epoch < self.best_epoch or self.kept == len(self.epochs)
+            return Outcome.REPLACED if record.replaced else Outcome.UNDONE
+        is_last = not self.ended or self.kept == len(self.epochs)
+        return Outcome.KEPT if is_last or record.epoch < self.best_epoch else Outcome.NOT_KEPT
+
+    def keeps(self, record: Record) -> bool:
+        """Return whether a growth step is in the network that was kept, or in that of a run that goes on."""
+        return self.outcome(record) is Outcome.KEPT
 
     def added_by(self, width: int | None = None, *, until: int | None = None) -> list[int]:
         """Return for each unit of a network of one hidden layer which growth step added it; 0 for those of the start.
@@ -320,15 +328,12 @@ class History(OneLine):
             networks.append(kept + [record.number] * (record.width[1] - len(kept)))
         return next((units for units in reversed(networks) if len(units) == width), [])
 
-    def stage_outcome(self, stage: Mapping[str, Any]) -> str:
-        """Say whether a stage is in the network that was kept: ``"yes"``, or ``"no"`` and why."""
+    def stage_outcome(self, stage: Mapping[str, Any]) -> Outcome:
+        """Return whether a stage is in the network that was kept, or why not."""
         if not stage["pays"]:
-            return "no, undone"
-        steps = [record for record in self.records if record.number in stage["records"]]
-        if any(record.replaced for record in steps):
-            return "yes, until a better size"
-        is_kept = all(self.keeps(record) for record in steps)
-        return "yes" if is_kept or self.kept is None else "no: an earlier network is the result"
+            return Outcome.UNDONE
+        outcomes = {self.outcome(record) for record in self.records if record.number in stage["records"]}
+        return next((each for each in (Outcome.REPLACED, Outcome.NOT_KEPT) if each in outcomes), Outcome.KEPT)
 
     def since_growth(self) -> list[dict[str, Any]]:
         """Return the epochs after the last growth step."""
@@ -345,7 +350,18 @@ class History(OneLine):
             paragraphs.append(f"{text}: they did not lower the held-out loss by enough.")
         paragraphs += [f"Growth ended: {self.growth_ended}."] if self.growth_ended else []
         paragraphs += [reason] if (reason := self.explain_size()) else []
-        return "\n\n".join([*paragraphs, f"Stopped: {self.ended}."] if self.ended else paragraphs)
+        return "\n\n".join([*paragraphs, f"Stopped: {self.ending}."] if self.ended else paragraphs)
+
+    def describe(self, **names: Unpack[NameOptions]) -> Document:
+        """Return the run for all views: its size and end, its stages, a row for each growth step; names as above."""
+        return describe(self, **names)
+
+    def explain_end(self) -> str:
+        """Return why growth ended, why the size is enough, and why training ended, in sentences."""
+        sentences = [f"Growth stopped: {self.growth_ended}."] if self.growth_ended else []
+        sentences += filter(None, [self.explain_size()])
+        goes_on = "The run is not finished; this is its state so far."
+        return " ".join([*sentences, f"Training stopped: {self.ending}." if self.ended else goes_on])
 
     def explain_size(self) -> str:
         """Return why the network has its size, by the losses of the sizes next to it, and what finding it took.
@@ -403,7 +419,10 @@ class History(OneLine):
         try:
             content = parse_json(text)
             version = content.pop("creases-history")
-            records = [Record(**_with_tuples(record)) for record in content.pop("records")]
+            records = [
+                Record(**{**record, "width": tuple(record["width"]), "parameters": tuple(record["parameters"])})
+                for record in content.pop("records")
+            ]
             known = {entry.name for entry in fields(cls)}
             if version != _VERSION or set(content) - known:
                 raise FileError(f"history: expected version {_VERSION} of its layout, got {version!r}")
@@ -448,7 +467,3 @@ def smooth(epochs: Sequence[Mapping[str, Any]], name: str, value: float | None) 
     if value is None or not epochs or epochs[-1].get(name) is None:
         return value
     return float(_MEMORY * epochs[-1][name] + (1 - _MEMORY) * value)
-
-
-def _with_tuples(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {**record, "width": tuple(record["width"]), "parameters": tuple(record["parameters"])}

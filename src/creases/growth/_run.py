@@ -21,6 +21,7 @@ from creases.growth._checkpoint import ModelState
 from creases.growth._checks import check_checkpoint
 from creases.growth._config import MAY_CHANGE, GrowthConfig, check_ranks, check_setting, describe_run
 from creases.growth._grower import Grower
+from creases.growth._integrations import _ranks as ranks
 from creases.growth._objective import Loss
 from creases.growth._race import NetworkState, Race
 from creases.growth._records import History, Record, explain_refit
@@ -28,7 +29,6 @@ from creases.growth._samples import Samples, as_samples, combine_seeds, resolve_
 from creases.growth._sized import observe_race
 from creases.growth._state import State
 from creases.growth._training import LearningRate, measure, schedule_name, train_epoch
-from creases.growth.integrations import _ranks as ranks
 from creases.network.surgery import unwrap_module
 
 #: Share of the training after growth that comes before the choice between training on and retraining.
@@ -467,7 +467,7 @@ class Run:
         self.grower.load_state_dict(saved)
         self.refit = None if saved["refit"] is None else Refit.from_dict(saved["refit"])
         if any(before[name] != setting[name] for name in MAY_CHANGE):
-            self.history.ended = ""
+            self.history.ended = self.history.note = ""
             self._extend_refit()
         self.history.setting = setting
         self.rate.restore(saved["schedule"])
@@ -497,16 +497,11 @@ class Run:
             is_last = self._score_change(history.epochs[self.best[0] - 1]) >= 0
         history.kept = len(history.epochs) if is_last or self.best is None else self.best[0]
         if self._trains_on_all and not self.is_retrained and history.joined is not None:
-            _add_note(history, f"; all samples, those held out too, were trained on after epoch {history.joined}")
+            history.note = f"all samples, those held out too, were trained on after epoch {history.joined}"
         if self.best is None or history.kept == len(history.epochs):
             return
         self.best[1].restore(state.model, state.samples.example(), self.optimizer)
-        _add_note(history, f"; the network is from epoch {self.best[0]}, with the lowest smoothed validation loss")
-
-
-def _add_note(history: History, note: str) -> None:
-    if note not in history.ended:
-        history.ended += note
+        history.note = f"the network is from epoch {self.best[0]}, with the lowest smoothed validation loss"
 
 
 def _lower_rate(state: State, optimizer: optim.Optimizer, batch_size: int, set_rate: Callable[[], None]) -> None:

@@ -19,7 +19,7 @@ from creases._text import OneLine
 from creases._typing import Floats
 from creases._validation import check_finite, check_numbers, check_vector
 from creases.errors import InputError
-from creases.growth.integrations import _ranks as ranks
+from creases.growth._integrations import _ranks as ranks
 from creases.network.surgery import without_side_effects
 
 Pair = tuple[Tensor, Any]  #: inputs, and their target: y, or (y, weights)

@@ -42,7 +42,8 @@ def close_stage(state: State, stages: Stages) -> None:
         return
     _look(state, race)
     if race.next_look is not None:
-        state.stage_end = _steps_before(state, race) + race.next_look
+        before = int(state.history.epochs[race.epoch - 1]["steps"]) if race.epoch else 0  # of every network in the race
+        state.stage_end = before + race.next_look
         return
     if race.rival is None:
         race.rival = race.trial
@@ -216,8 +217,3 @@ def _restore_rival(state: State, race: Race) -> None:
     assert race.rival.network is not None
     state.history.epochs[race.epoch :] = race.rival.epochs
     race.rival.network.restore(state)
-
-
-def _steps_before(state: State, race: Race) -> int:
-    """Return the optimizer steps before the race, which every network in it has behind it."""
-    return int(state.history.epochs[race.epoch - 1]["steps"]) if race.epoch else 0

@@ -14,12 +14,12 @@ from creases._text import plural
 from creases.errors import InputError, ReadError
 from creases.growth._budget import PASSES_PER_STEP, Meter, count_cost
 from creases.growth._checkpoint import resize
+from creases.growth._integrations import _ranks as ranks
+from creases.growth._integrations._followers import Followers
 from creases.growth._objective import Objective
 from creases.growth._proposal import Proposal
 from creases.growth._records import History, Record
 from creases.growth._samples import InMemorySamples, Samples, combine_seeds
-from creases.growth.integrations import _ranks as ranks
-from creases.growth.integrations._followers import Followers
 from creases.growth.methods._evidence import Evidence, GrowthMethod
 from creases.network import Place, places
 from creases.network.surgery import copy_sharing_parameters, count_parameters, without_side_effects

@@ -14,9 +14,9 @@ from torch import Tensor, nn, optim
 from torch.optim.lr_scheduler import LRScheduler
 
 from creases.errors import InputError
+from creases.growth._integrations import _ranks as ranks
 from creases.growth._objective import Objective
 from creases.growth._samples import Samples
-from creases.growth.integrations import _ranks as ranks
 from creases.network import Place
 from creases.network.surgery import without_side_effects
 

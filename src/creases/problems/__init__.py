@@ -14,8 +14,7 @@ from creases.problems._curves import INTERVAL, TARGETS, curve
 from creases.problems._planar import make_problem
 from creases.problems._problem import Problem, match_outputs
 from creases.problems._registry import get, names
-from creases.problems.images._cifar10 import cifar10
-from creases.problems.images._mnist import mnist
+from creases.problems.images._readers import cifar10, mnist
 
 __all__ = [
     "INTERVAL",

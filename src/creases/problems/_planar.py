@@ -64,46 +64,60 @@ def make_problem(
 CITATION = "Explainable Network Growth by Folding on Typical Mis-predictions (slides); exact data set defined here"
 
 
+class _Points(NamedTuple):
+    """Points that are uniform in a rectangle, of class 1 where a rule holds."""
+
+    x: tuple[float, float]
+    v: tuple[float, float]
+    rule: Callable[[Floats, Floats], Bools]
+    classes: tuple[str, str]
+    description: str
+
+
+#: Points above and below a curve, or inside and outside of a circle of half the square's area, by name.
+PLANES = {
+    "sine": _Points(
+        (-pi, pi),
+        (-1.8, 1.8),
+        lambda x, v: v > np.sin(x),
+        ("below", "above"),
+        "points above or below the curve v = sin x",
+    ),
+    "quadratic": _Points(
+        (-1.5, 1.5), (-0.75, 2.25), lambda x, v: v > x**2, ("below", "above"), "points above or below the curve v = x^2"
+    ),
+    "circle": _Points(
+        (-1.0, 1.0),
+        (-1.0, 1.0),
+        lambda x, v: x**2 + v**2 < 2 / pi,
+        ("outside", "inside"),
+        "points of a square, inside or outside a circle of half its area",
+    ),
+}
+
+
 @check_arguments(standardize=BOOL)
-def sine(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: bool = True) -> Problem:
-    """Make points above and below a sine: x ~ U(-pi, pi), v ~ U(-1.8, 1.8), class 1 where v > sin x.
+def plane_points(name: str, *, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: bool = True) -> Problem:
+    """Make the points of a name in ``PLANES``.
 
     Examples
     --------
-    >>> sine()
+    >>> plane_points("sine")
     <Problem sine: 400 x 2, 2 classes>
     """
-    about = "points above or below the curve v = sin x"
-    points = _Points((-pi, pi), (-1.8, 1.8), lambda x, v: v > np.sin(x), ("below", "above"))
-    return _sample(points, "sine", about, n, seed, noise, standardize)
-
-
-@check_arguments(standardize=BOOL)
-def quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: bool = True) -> Problem:
-    """Make points above and below a parabola: x ~ U(-1.5, 1.5), v ~ U(-0.75, 2.25), class 1 where v > x^2.
-
-    Examples
-    --------
-    >>> quadratic(n=100, seed=1).classes
-    ('below', 'above')
-    """
-    about = "points above or below the curve v = x^2"
-    points = _Points((-1.5, 1.5), (-0.75, 2.25), lambda x, v: v > x**2, ("below", "above"))
-    return _sample(points, "quadratic", about, n, seed, noise, standardize)
-
-
-@check_arguments(standardize=BOOL)
-def circle(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: bool = True) -> Problem:
-    """Make points inside and outside of a circle: x ~ U(-1, 1)^2, class 1 where |x|^2 < 2/pi, half of the square.
-
-    Examples
-    --------
-    >>> circle().X.shape
-    (400, 2)
-    """
-    about = "points of a square, inside or outside a circle of half its area"
-    points = _Points((-1.0, 1.0), (-1.0, 1.0), lambda x, v: x**2 + v**2 < 2 / pi, ("outside", "inside"))
-    return _sample(points, "circle", about, n, seed, noise, standardize)
+    points, rng, count = PLANES[name], generator(seed), check_count(n, "n")
+    X = np.stack([rng.uniform(*points.x, count), rng.uniform(*points.v, count)], axis=1)
+    return make_problem(
+        name,
+        X,
+        points.rule(X[:, 0], X[:, 1]),
+        rng,
+        noise=noise,
+        standardized=standardize,
+        classes=points.classes,
+        description=points.description,
+        citation=CITATION,
+    )
 
 
 @check_arguments(standardize=BOOL)
@@ -131,34 +145,6 @@ def overlapping_quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.15, 
         standardized=standardize,
         classes=("opens up", "opens down"),
         description="two noisy parabolas, v = x^2 - 0.5 and v = 0.5 - x^2, that cross twice",
-        citation=CITATION,
-    )
-
-
-class _Points(NamedTuple):
-    """Points that are uniform in a rectangle, of class 1 where a rule holds."""
-
-    x: tuple[float, float]
-    v: tuple[float, float]
-    rule: Callable[[Floats, Floats], Bools]
-    classes: tuple[str, str]
-
-
-def _sample(
-    points: _Points, name: str, description: str, n: int, seed: Seed, noise: float, standardized: bool
-) -> Problem:
-    rng = generator(seed)
-    count = check_count(n, "n")
-    X = np.stack([rng.uniform(*points.x, count), rng.uniform(*points.v, count)], axis=1)
-    return make_problem(
-        name,
-        X,
-        points.rule(X[:, 0], X[:, 1]),
-        rng,
-        noise=noise,
-        standardized=standardized,
-        classes=points.classes,
-        description=description,
         citation=CITATION,
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._display import to_html
+from creases._document import Document, facts, table
 from creases._schema import instance
 from creases._typing import Floats, Task
 from creases._validation import check_arguments, check_count, check_finite, check_numbers
@@ -17,6 +18,9 @@ from creases.errors import InputError
 
 #: Whole numbers that are at most so many different ones may be classes.
 MOST_CLASSES = 20
+
+#: Rows and columns of a problem that are shown.
+ROWS, COLUMNS = 5, 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,6 +87,23 @@ class Problem:
         if self.weight is None or self.exposure is None:
             return self.exposure if self.weight is None else self.weight
         return self.weight * self.exposure
+
+    def describe(self) -> Document:
+        """Return what the problem is about, and its first rows."""
+        (n, d), classes = self.X.shape, self.classes
+        kind = "regression" if classes is None else f"{len(classes)} classes"
+        about = {"rows": f"{n:,}", "inputs": f"{d:,}", "kind": kind}
+        about |= {"target": self.target} if self.target else {}
+        more = ["…"] if d > COLUMNS else []
+        rows = [
+            [*(f"{value:.4g}" for value in x[:COLUMNS]), *more, f"{y:.4g}" if classes is None else classes[int(y)]]
+            for x, y in zip(self.X[:ROWS], self.y[:ROWS], strict=True)
+        ]
+        heads = [*self.features[:COLUMNS], *more, self.target or "target"]
+        values = {"name": self.name, "rows": n, "inputs": d, "classes": None if classes is None else len(classes)}
+        values |= {"task": self.task, "description": self.description}
+        sections = [facts("Data", about.items()), table("First rows", heads, rows)]
+        return Document(self.name, self.description, sections, values)
 
     def standardized(self) -> Problem:
         """Return the problem with every column of X scaled to mean 0 and standard deviation 1 (a constant one to 0)."""

@@ -7,7 +7,7 @@ import torch
 import torch.multiprocessing as mp
 
 import ranked
-from creases.growth.integrations import _ranks as ranks
+from creases.growth._integrations import _ranks as ranks
 
 
 @pytest.fixture(scope="module")

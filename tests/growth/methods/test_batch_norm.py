@@ -123,6 +123,36 @@ def test_linear_layers_with_a_norm_on_either_side_of_the_bend_grow_too(kind, ben
             assert held["loss_after"] < held["loss_before"]
 
 
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("before", [True, False])
+def test_a_fold_passes_a_norm_as_it_is_and_training_moves_the_crease_only_behind_a_norm(before, bias):
+    numbers = torch.Generator().manual_seed(0)
+    x = torch.randn(300, 3, generator=numbers, dtype=torch.float64)
+    y = (x[:, 0] * x[:, 1] > 0).long()
+    between = [nn.BatchNorm1d(5), nn.ReLU()] if before else [nn.ReLU(), nn.BatchNorm1d(5)]
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        model = nn.Sequential(nn.Linear(3, 5, bias=bias or not before), *between, nn.Linear(5, 2)).double().train()
+    for part in x.split(50):
+        model(part)
+    proposal, after = methods.fold(model, "0", x, y), copy.deepcopy(model)
+    apply(proposal, after)
+    x_f, out = torch.tensor(proposal.explanation["where"]["fold_point"], dtype=torch.float64), model.eval()(x)
+    assert abs(float(model(x_f[None]).diff().detach())) < 1e-10  # the fold point is on the boundary in eval mode
+    crease = proposal.explanation["crease"]
+    unit = crease["length"] * torch.relu(x @ torch.tensor(crease["normal"]).double() + crease["offset"])
+    added = unit[:, None] * torch.tensor(proposal.explanation["effect"]["contrast"]).double()
+    assert torch.allclose(after.eval()(x), out + added, atol=1e-12)
+    kinks = []
+    for part in (x, x[:40]):  # all samples, and a batch, which has a mean of its own
+        passed = [part]
+        for layer in list(after.train())[:3]:
+            passed.append(layer(passed[-1]))
+        kinks.append((passed[2 if before else 1][:, -1] > 0) == (unit[: len(part)] > 0))
+    assert kinks[0].all()
+    assert bool(kinks[1].all()) != before
+
+
 def test_fewer_units_keep_their_own_entries_of_the_norm(model):
     x, y = images()
     place = next(place for place in places(model, X=x) if place.name == "blocks.0.conv1")

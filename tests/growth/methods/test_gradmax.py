@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
@@ -59,14 +61,8 @@ def test_with_a_smooth_bend_the_gradient_is_that_of_the_closed_form_and_no_other
     best = gradmax(model, "0", (x, y), loss)
     for _ in range(20):
         out = torch.randn(5, 1, generator=numbers, dtype=torch.float64)
-        other = apply_to_copy(model, _with_out(best, {"2": length * out / out.norm()}))
+        other = apply_to_copy(model, replace(best, fan_out={"2": length * out / out.norm()}))
         assert float(gradients(other, best, x, y)[0].square().sum()) <= best.explanation["gradient"] * (1 + 1e-12)
-
-
-def _with_out(proposal, fan_out):
-    from dataclasses import replace
-
-    return replace(proposal, fan_out=fan_out)
 
 
 def test_in_float32_the_function_stays_to_a_millionth():

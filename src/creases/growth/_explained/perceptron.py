@@ -16,8 +16,13 @@ from scipy.special import expit, logsumexp
 
 from creases._typing import Floats, Ints
 
-#: Penalty on the squares of all weights (not of biases), per row of weight 1, for inputs and targets of spread 1.
-DECAY = 1e-4
+#: Penalties on the squares of all weights (not of biases), for inputs and targets of spread 1, from which held-out rows
+#: choose: of networks, and of the linear model. The weakest is that of networks that nothing judges.
+PENALTIES, LINEAR_PENALTIES = (1e-4, 5e-4, 2.5e-3, 1.25e-2), (1e-4, 1e-3, 1e-2, 1e-1)
+DECAY = PENALTIES[0]
+
+#: Range of a column, as a share of its largest number, up to which it is constant: rounding in single precision.
+NEARLY_CONSTANT = 1e-6
 
 #: Corrections that the quasi-Newton method remembers.
 MEMORY = 20
@@ -56,7 +61,8 @@ class Scale:
 def _mean_and_spread(values: Floats, share: Floats) -> tuple[Floats, Floats]:
     mean = share @ values
     spread = np.sqrt(share @ (values - mean) ** 2)
-    constant = np.ptp(values[share > 0], axis=0) == 0 if (share > 0).any() else np.ones(values.shape[1], bool)
+    used = values[share > 0] if (share > 0).any() else np.zeros((1, values.shape[1]))
+    constant = np.ptp(used, axis=0) <= NEARLY_CONSTANT * np.abs(used).max(axis=0)
     return np.where(constant, values[:1].ravel() if len(values) else mean, mean), np.where(constant, 1.0, spread)
 
 
@@ -213,10 +219,10 @@ class Fit:
 IsOver = Callable[[int], bool]
 
 
-def fit(net: Perceptron, rows: Rows, *, passes: int, is_over: IsOver | None = None) -> Fit:
+def fit(net: Perceptron, rows: Rows, *, passes: int, decay: float = DECAY, is_over: IsOver | None = None) -> Fit:
     """Train a network on all rows until it converges, or for about a number of passes over them (L-BFGS)."""
     net = rows.scale.enter(net)
-    vector, value, spent = minimize_loss(penalized_loss(net, rows, DECAY), net.vector(), passes, is_over)
+    vector, value, spent = minimize_loss(penalized_loss(net, rows, decay), net.vector(), passes, is_over)
     return Fit(rows.scale.leave(net.from_vector(vector)), value, spent)
 
 
@@ -335,7 +341,9 @@ class LinearFit:
         return self.scale.leave(Perceptron(np.vstack([W, -W]), np.zeros(2 * len(W)), np.hstack([V, -V]), self.c))
 
 
-def fit_linear(rows: Rows, *, passes: int = LINEAR_PASSES, is_over: IsOver | None = None) -> LinearFit:
+def fit_linear(
+    rows: Rows, *, passes: int = LINEAR_PASSES, decay: float = DECAY, is_over: IsOver | None = None
+) -> LinearFit:
     """Fit the linear model by the loss of the task, with a penalty on its weights."""
     m, d = rows.n_outputs, rows.X.shape[1]
     inputs = rows.inputs
@@ -344,8 +352,8 @@ def fit_linear(rows: Rows, *, passes: int = LINEAR_PASSES, is_over: IsOver | Non
         B = vector.reshape(m, d + 1)
         value, errors = rows.objective(B @ inputs)
         gradient = errors @ inputs.T
-        gradient[:, :-1] += 2 * DECAY * B[:, :-1]
-        return value + DECAY * float((B[:, :-1] ** 2).sum()), gradient.ravel()
+        gradient[:, :-1] += 2 * decay * B[:, :-1]
+        return value + decay * float((B[:, :-1] ** 2).sum()), gradient.ravel()
 
     vector, _, spent = minimize_loss(loss, np.zeros(m * (d + 1)), passes, is_over)
     B = vector.reshape(m, d + 1)

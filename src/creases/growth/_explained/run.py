@@ -19,7 +19,17 @@ from creases.growth._budget import Budget, Meter
 from creases.growth._checkpoint import ModelState, blame_checkpoint, load_checkpoint, save_checkpoint
 from creases.growth._config import MAY_CHANGE, GrowthConfig, check_setting, describe_run, describe_setting
 from creases.growth._explained.perceptron import Perceptron, Rows
-from creases.growth._explained.search import MIN_HELD, Growth, Judges, Limits, Round, Trained, advance
+from creases.growth._explained.search import (
+    BUDGET_SPENT,
+    FOLDED,
+    MIN_HELD,
+    Growth,
+    Judges,
+    Limits,
+    Round,
+    Trained,
+    advance,
+)
 from creases.growth._explained.units import Proposals
 from creases.growth._objective import Loss, objective
 from creases.growth._records import History, Record, smooth
@@ -73,8 +83,8 @@ class ExplainedRun:
         self.config, self.path = config, None if checkpoint is None else Path(checkpoint)
         self.before_decision: list[Callable[[State], None]] = []  #: called in every round, before the module changes
         self.judges, self._numbers = _judges(train, held, loss, model, config.seed, joins=joins)
-        how = Fold() if config.how == "auto" else resolve_method(config.how)
-        place = find_place(model, _only_place(model, train.example()), X=train.example())
+        how = Fold() if config.how == "auto" else resolve_method(config.how, config.as_printed)
+        place = find_place(model, places(model, X=train.example())[0].name, X=train.example())
         self._place, self._consumer = place.name, place.consumers[0].path
         self._propose = Proposals(how, place.name, self._number_rows)
         goal = objective(loss, weighted=train.weighted)
@@ -110,6 +120,7 @@ class ExplainedRun:
         phases = {
             "start": "Next: fit the linear model.",
             "fold": "Next: fold at a typical misprediction and train to convergence.",
+            "group": "Next: fold at several typical mispredictions together.",
             "remove": "Next: see which units held-out rows can do without.",
             "finish": "Next: train on all rows.",
         }
@@ -138,7 +149,7 @@ class ExplainedRun:
         """
         state = self.state
         state.record = None
-        if not grow and self.growth.phase in ("start", "fold", "remove"):
+        if not grow and self.growth.phase in ("start", "fold", "group", "remove"):
             self._end_growth("it was told to")
         self._before = self.snapshot()
         self._advance()
@@ -146,7 +157,7 @@ class ExplainedRun:
 
     def grow_now(self) -> Record | None:
         """Fold now; None where no fold promises a gain."""
-        if self.growth.phase not in ("fold", "remove") or self.growth.now is None:
+        if self.growth.phase not in ("fold", "group", "remove") or self.growth.now is None:
             return None
         self.growth = replace(self.growth, phase="fold", failures=0)
         records = len(self.history.records)
@@ -178,9 +189,9 @@ class ExplainedRun:
             d, m = self.judges.rows.X.shape[1], self.judges.rows.n_outputs
             room = (config.max_parameters - m) // (d + 1 + m)
             units = room if units is None else min(units, room)
-        return Limits(
-            units, None if config.budget == "auto" and meter.budget.amount == NO_LIMIT else self._is_spent, config.seed
-        )
+        is_spent = None if config.budget == "auto" and meter.budget.amount == NO_LIMIT else self._is_spent
+        grows_groups = "count" in getattr(self.state.how, "__dataclass_fields__", ()) and not config.as_printed
+        return Limits(units, is_spent, config.seed, propose_group=self._propose.propose_group if grows_groups else None)
 
     def _is_spent(self, passes: int, multiply_adds: int) -> bool:
         """Return whether the budget is spent after so much in this round."""
@@ -203,9 +214,9 @@ class ExplainedRun:
         state.meter.epochs += done.passes
         state.meter.multiply_adds += done.multiply_adds
         state.meter.read_clock()
-        if growth.ended and not history.growth_ended:
-            ended = f"the budget of {state.meter.budget} is spent" if growth.ended == "the budget is spent" else ""
-            history.growth_ended = ended or growth.ended
+        if growth.ended and growth.phase != "group" and not history.growth_ended:
+            is_spent = growth.ended == BUDGET_SPENT
+            history.growth_ended = f"the budget of {state.meter.budget} is spent" if is_spent else growth.ended
             history.growth_spent = state.meter.progress
         if done.kind in ("start", "fold", "remove"):
             self._record(done)
@@ -253,6 +264,7 @@ class ExplainedRun:
         units, removed = _changed_units(done)
         old = 0 if done.kind == "start" else before.net.width
         weights = {} if not units else _weights(done.placed, units, self._consumer)
+        explanation = self._explanation(done)
         changed = int((rows.wrong(placed) != rows.wrong(before.net.outputs(rows))).sum())
         record = Record(
             number=len(history.records) + 1,
@@ -260,7 +272,7 @@ class ExplainedRun:
             epoch=len(history.epochs) + 1,
             steps=history.steps,
             place=self._place,
-            method=_method(done),
+            method=str(explanation.get("method", "")),
             units=units,
             removed=removed,
             width=(old, done.placed.width),
@@ -270,7 +282,7 @@ class ExplainedRun:
             after={"loss": rows.mean(rows.losses(placed)), "score": rows.score(placed)},
             changed=changed if rows.task == "classification" else None,
             weights=weights,
-            explanation=self._explanation(done),
+            explanation=explanation,
             later={"epoch": len(history.epochs) + 1, **after.numbers},
         )
         history.records.append(record)
@@ -281,15 +293,17 @@ class ExplainedRun:
         if done.kind == "start":
             return {"method": "linear", "place": self._place, "units": done.after.net.width, "pairs": done.rank}
         if done.kind == "remove":
-            numbers = self.history.added_by(done.after.net.width + 1)
-            of = numbers[int(done.unit or 0)] if numbers else 0
+            numbers = self.history.added_by(done.after.net.width + len(done.removed))
+            of = sorted({numbers[unit] for unit in done.removed} - {0}) if numbers else []
             return {"method": "remove", "place": self._place, "needless": True, "added_by": of}
         assert done.candidate is not None
         assert done.placed is not None
-        unit = done.placed.width - 1
-        explanation = {"unit": unit, **done.candidate.explanation, "alone": done.alone}
+        assert done.before is not None
         assert done.seen is not None
-        return self._propose.review(explanation, unit, done.after.net, done.seen)
+        units = list(range(done.before.net.width, done.placed.width))
+        first = {"unit": units[0]} if len(units) == 1 else {"together": True}
+        explanation = {**first, **done.candidate.explanation, "alone": done.alone}
+        return self._propose.review(explanation, units, done.after.net, done.seen)
 
     def _mark_undone(self) -> None:
         """Mark the growth steps that were not confirmed as undone."""
@@ -305,8 +319,9 @@ class ExplainedRun:
         history = self.history
         self._mark_undone()
         history.kept = len(history.epochs)
-        last = "; all rows, those held out too, were trained on at the end" if history.joined is not None else ""
-        history.ended = f"{history.growth_ended}{last}"
+        history.ended = history.growth_ended
+        if history.joined is not None:
+            history.note = "all rows, those held out too, were trained on at the end"
 
     def _write(self, net: Perceptron) -> None:
         """Give the module the network's units and weights."""
@@ -341,8 +356,8 @@ class ExplainedRun:
         self.state.meter.extend(budget)
         history = self.history
         history.setting["budget"] = str(self.state.meter.budget)
-        history.ended, history.kept = "", None
-        if self._unfinished is not None and "budget" in history.growth_ended:
+        history.ended, history.note, history.kept = "", "", None
+        if self._unfinished is not None and self._unfinished.ended == BUDGET_SPENT:
             history.growth_ended, history.growth_spent = "", None
             self.growth, self._unfinished = replace(self._unfinished, phase="fold", ended=""), None
             if self.growth.round == 1:  # the linear model may not have converged
@@ -377,10 +392,6 @@ class ExplainedRun:
         """Do nothing: the last round leaves the network that is kept."""
 
 
-def _only_place(model: nn.Module, example: Tensor) -> str:
-    return places(model, X=example)[0].name
-
-
 def _judges(
     train: InMemorySamples,
     held: InMemorySamples | None,
@@ -404,7 +415,7 @@ def _judges(
     rows = Rows(X, y[:, 0] if task == "classification" else y, weight, task, m)
     fitted = np.arange(len(train))
     every = np.concatenate([part.numpy() for part in numbers])
-    if held is None or (joins and len(held) < MIN_HELD):
+    if held is None or (joins and (len(held) < MIN_HELD or X.size <= FOLDED)):
         return Judges.folds(rows, seed), every
     return Judges.part(rows, fitted, np.arange(len(train), len(rows)), joins=joins), every
 
@@ -415,13 +426,8 @@ def _changed_units(done: Round) -> tuple[list[int], list[int]]:
     assert done.after is not None
     if done.kind == "start":
         return list(range(done.after.net.width)), []
-    return ([done.placed.width - 1], []) if done.kind == "fold" else ([], [int(done.unit or 0)])
-
-
-def _method(done: Round) -> str:
-    if done.candidate is None:
-        return "linear" if done.kind == "start" else "remove"
-    return str(done.candidate.explanation.get("method", ""))
+    assert done.before is not None
+    return list(range(done.before.net.width, done.placed.width)), list(done.removed)
 
 
 def _weights(net: Perceptron, units: Sequence[int], consumer: str) -> dict[str, Any]:
@@ -439,29 +445,31 @@ def _growth_dict(growth: Growth) -> dict[str, Any]:
         "phase": growth.phase,
         "best": None if growth.best is None else [_net_list(net) for net in growth.best.nets],
         "now": None if growth.now is None else [_net_list(net) for net in growth.now.nets],
+        "decays": [1.0 if one is None else one.decay for one in (growth.best, growth.now)],
         "is_waiting": growth.now is not growth.best,
-        "numbers": [growth.linear_loss, growth.failures, growth.round, growth.limit],
+        "numbers": [
+            *(growth.linear_loss, growth.failures, growth.group),
+            *(growth.at_once, growth.round, growth.limit),
+        ],
         "plain": json.dumps(plain, default=lambda value: value.tolist() if hasattr(value, "tolist") else str(value)),
     }
 
 
 def _growth_from(saved: Mapping[str, Any], judges: Judges) -> Growth:
     """Return the search that :func:`_growth_dict` wrote."""
-    best = None if saved["best"] is None else Trained.of([_net_from(net) for net in saved["best"]], judges)
-    now = best
-    if saved["is_waiting"] and saved["now"] is not None:
-        now = Trained.of([_net_from(net) for net in saved["now"]], judges)
-    linear_loss, failures, rounds, limit = saved["numbers"]
+    best, now = (
+        None
+        if saved[name] is None
+        else Trained.of([Perceptron(*(part.numpy() for part in net)) for net in saved[name]], judges, decay)
+        for name, decay in zip(("best", "now"), saved["decays"], strict=True)
+    )
+    linear_loss, failures, group, at_once, rounds, limit = saved["numbers"]
     plain = json.loads(saved["plain"])
     return Growth(
-        saved["phase"], best, now, linear_loss, tuple(plain["tried"]), plain["first"], failures, rounds, limit,
-        plain["ended"],
+        saved["phase"], best, now if saved["is_waiting"] else best, linear_loss, tuple(plain["tried"]), plain["first"],
+        failures, group, at_once, rounds, limit, plain["ended"],
     )  # fmt: skip
 
 
 def _net_list(net: Perceptron) -> list[Tensor]:
     return [torch.from_numpy(values.copy()) for values in (net.W, net.b, net.V, net.c)]
-
-
-def _net_from(saved: Sequence[Tensor]) -> Perceptron:
-    return Perceptron(*(values.numpy() for values in saved))

@@ -1,8 +1,8 @@
 """Explained growth as a search: start as the linear model, fold at a typical misprediction, keep what is confirmed.
 
-One call of :func:`advance` is one round: the start, one fold with its training, one unit taken away, or the last
-training on all rows. A round depends on nothing but the :class:`Growth` it begins with, so a search can stop and resume
-anywhere.
+One call of :func:`advance` is one round: the start, one fold or a group of them with its training, units taken away, or
+the last training on all rows. A round depends on nothing but the :class:`Growth` it begins with, so a search can stop
+and resume anywhere.
 """
 
 from __future__ import annotations
@@ -16,7 +16,17 @@ import numpy as np
 
 from creases._typing import Floats, Ints
 from creases.growth._budget import PASSES_PER_STEP
-from creases.growth._explained.perceptron import Fit, LinearFit, Perceptron, Rows, fit, fit_linear
+from creases.growth._explained.perceptron import (
+    DECAY,
+    LINEAR_PENALTIES,
+    PENALTIES,
+    Fit,
+    LinearFit,
+    Perceptron,
+    Rows,
+    fit,
+    fit_linear,
+)
 
 #: Folds that are tried in a round, and passes over the rows that tell which of them is best.
 CANDIDATES, TRIAL_PASSES = 3, 60
@@ -37,8 +47,16 @@ LEAST_GAIN = {"classification": 0.005, "regression": 0.001}
 #: errors of held-out rows.
 FAR_BEYOND_NOISE = 4.0
 
-#: Held-out rows below which folds of all rows judge instead of one part, and how many folds.
-MIN_HELD, FOLDS = 40, 4
+#: Folds at once where no series is confirmed, their parameters for each row fitted at most, and standard errors that
+#: their gain must exceed: several sizes are tried.
+GROUPS, PARAMETERS_PER_ROW, GROUP_ERRORS = (2, 4, 8, 16, 32), 2, 2.0
+
+#: Units above which training takes long: one series in vain is enough, and units are taken away several at once.
+MANY = 12
+
+#: Folds of all rows judge tables of up to so many numbers, and those of which a part would have fewer rows than
+#: ``MIN_HELD``; twice as many folds below ``FEW_ROWS`` rows, so that each network has nearly all of them.
+FOLDS, FOLDED, MIN_HELD, FEW_ROWS = 4, 20_000, 40, 400
 
 #: Share of the rows in the part that is held out, where nothing else says which.
 HELD_OUT = 0.2
@@ -64,11 +82,13 @@ class Judges:
 
     @classmethod
     def folds(cls, rows: Rows, seed: int) -> Judges:
-        """Return the judges of several folds."""
-        n = len(rows)
-        order = np.random.default_rng(seed).permutation(n)
-        held = [np.sort(order[k::FOLDS]) for k in range(FOLDS)]
-        every = np.arange(n)
+        """Return the judges of several folds with about the same share of each class."""
+        count = FOLDS if len(rows) >= FEW_ROWS else 2 * FOLDS
+        order = np.random.default_rng(seed).permutation(len(rows))
+        if rows.task == "classification":
+            order = order[np.argsort(rows.y[order], kind="stable")]
+        held = [np.sort(order[k::count]) for k in range(count)]
+        every = np.arange(len(rows))
         return cls(rows, [every, *(np.setdiff1d(every, part) for part in held)], [every[:0], *held])
 
     @classmethod
@@ -114,6 +134,7 @@ class Trained:
     """A trained network, the networks of the folds, and how well they predict."""
 
     nets: tuple[Perceptron, ...]
+    decay: float  #: the penalty on weights
     loss: float  #: mean loss of the rows fitted
     score: float  #: accuracy, or R^2, of the rows fitted
     held_losses: Floats  #: of the rows that judge
@@ -121,13 +142,13 @@ class Trained:
     held_score: float
 
     @classmethod
-    def of(cls, nets: Sequence[Perceptron], judges: Judges) -> Trained:
+    def of(cls, nets: Sequence[Perceptron], judges: Judges, decay: float) -> Trained:
         """Return networks with how well they predict."""
         fitted, judging = judges.parts[0], judges.judging
         outputs, held = nets[0].outputs(fitted), judges.outputs(nets)
         losses = judging.losses(held)
         own = (fitted.mean(fitted.losses(outputs)), fitted.score(outputs))
-        return cls(tuple(nets), *own, losses, judging.mean(losses), judging.score(held))
+        return cls(tuple(nets), decay, *own, losses, judging.mean(losses), judging.score(held))
 
     @property
     def net(self) -> Perceptron:
@@ -148,23 +169,29 @@ class Trained:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One unit that a method proposes."""
+    """A unit that a method proposes, or several together."""
 
-    w: Floats  #: (d,)
-    b: float
-    v: Floats  #: (m,)
+    W: Floats  #: (k, d)
+    b: Floats  #: (k,)
+    V: Floats  #: (m, k)
     gain: float  #: predicted
     explanation: Mapping[str, Any]
 
     def add_to(self, net: Perceptron) -> Perceptron:
-        """Return a network with this unit."""
-        return net.with_units(self.w[None], np.array([self.b]), self.v[:, None])
+        """Return a network with these units."""
+        return net.with_units(self.W, self.b, self.V)
 
 
 #: What proposes units: of a network, the rows it was fitted to, a seed, how many, and explanations of units undone.
 Propose = Callable[[Perceptron, Rows, int, int, Sequence[Mapping[str, Any]]], list[Candidate]]
 
-Phase = Literal["start", "fold", "remove", "finish", "ended"]
+#: What proposes units that come together: of a network, the rows it was fitted to, a seed, and how many.
+ProposeGroup = Callable[[Perceptron, Rows, int, int], Candidate | None]
+
+Phase = Literal["start", "fold", "group", "remove", "finish", "ended"]
+
+#: Why growth ended where its budget did not last; runs say which budget.
+BUDGET_SPENT = "the budget is spent"
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +205,8 @@ class Growth:
     tried: tuple[Mapping[str, Any], ...] = ()  #: explanations of the first units of series that failed
     first: Mapping[str, Any] | None = None  #: the explanation of the first unit that waits
     failures: int = 0  #: in a row
+    group: int = 0  #: which size of group is tried next
+    at_once: int = 0  #: units that are taken away together, at most; 0 before it is known
     round: int = 0
     limit: float = np.inf  #: held-out loss up to which units are taken away
     ended: str = ""  #: why growth ended
@@ -198,8 +227,8 @@ class Round:
     after: Trained | None = None
     candidate: Candidate | None = None
     seen: Rows | None = None  #: the rows that the new unit was proposed for
-    alone: dict[str, float] = field(default_factory=dict)  #: what training on without the unit would have brought
-    unit: int | None = None  #: that was taken away
+    alone: dict[str, float] = field(default_factory=dict)  #: what training on without the units would have brought
+    removed: tuple[int, ...] = ()  #: units that were taken away
     is_confirmed: bool = False  #: the units that waited, this one included, are kept
     is_undone: bool = False  #: they are undone
     rank: int = 0  #: of the start
@@ -219,6 +248,7 @@ class Limits:
     is_spent: IsSpent | None = None
     seed: int = 0
     trains_alone: bool = True  #: whether to measure what training on without a new unit would have brought
+    propose_group: ProposeGroup | None = None  #: where several units may come together
 
 
 class Trainer:
@@ -232,27 +262,46 @@ class Trainer:
         """Whether the budget is spent: networks stay as they are."""
         return self._is_spent is not None and self._is_spent(self.passes, self.multiply_adds)
 
-    def fit(self, net: Perceptron, rows: Rows, passes: int) -> Fit:
+    def fit(self, net: Perceptron, rows: Rows, passes: int, decay: float) -> Fit:
         """Train a network on rows for about as many passes, at most."""
         if self.is_over:
             return Fit(net, np.inf, 0)
-        done = fit(net, rows, passes=passes, is_over=self._watch(rows, net.width))
+        done = fit(net, rows, passes=passes, decay=decay, is_over=self._watch(rows, net.width))
         self._count(done.passes, rows, net.width)
         return done
 
-    def fit_linear(self, rows: Rows) -> LinearFit:
+    def fit_linear(self, rows: Rows, decay: float) -> LinearFit:
         """Fit the linear model to rows; of a spent budget, the one that is 0 everywhere."""
         m = rows.n_outputs
         if self.is_over:
             return LinearFit(np.zeros((m, rows.X.shape[1])), np.zeros(m), rows.scale, 0)
-        done = fit_linear(rows, passes=PASSES, is_over=self._watch(rows, 1))
+        done = fit_linear(rows, passes=PASSES, decay=decay, is_over=self._watch(rows, 1))
         self._count(done.passes, rows, 1)
         return done
 
-    def fit_all(self, nets: Sequence[Perceptron], judges: Judges) -> Trained:
+    def fit_all(self, nets: Sequence[Perceptron], judges: Judges, decay: float) -> Trained:
         """Train the network, and those of the folds, to convergence."""
-        fits = [self.fit(net, rows, PASSES) for net, rows in zip(nets, judges.parts, strict=True)]
-        return Trained.of([done.net for done in fits], judges)
+        fits = [self.fit(net, rows, PASSES, decay) for net, rows in zip(nets, judges.parts, strict=True)]
+        return Trained.of([done.net for done in fits], judges, decay)
+
+    def choose_decay(self, trained: Trained, judges: Judges) -> Trained:
+        """Return a network trained on with the penalty that held-out rows prefer: stronger, or else weaker.
+
+        Beside another model the penalty stays as it is.
+        """
+        if judges.rows.offset is not None:
+            return trained
+        best = trained
+        for step in (1, -1):
+            place = PENALTIES.index(best.decay) + step
+            while 0 <= place < len(PENALTIES) and not self.is_over:
+                other = self.fit_all(best.nets, judges, PENALTIES[place])
+                if other.held_loss >= best.held_loss:
+                    break
+                best, place = other, place + step
+            if best is not trained:
+                break
+        return best
 
     def _watch(self, rows: Rows, width: int) -> Callable[[int], bool] | None:
         is_spent, each = self._is_spent, _cost_of_pass(rows, width)
@@ -275,55 +324,68 @@ def advance(growth: Growth, judges: Judges, propose: Propose, limits: Limits) ->
 
     A round in which the budget is spent ends there, with the network that was confirmed.
     """
-    step = {"start": _start, "fold": _fold, "remove": _remove, "finish": _finish}[growth.phase]
+    step = {"start": _start, "fold": _fold, "group": _group, "remove": _remove, "finish": _finish}[growth.phase]
     trainer = Trainer(limits.is_spent)
     after, done = step(growth, judges, propose, limits, trainer)
     done = replace(done, passes=trainer.passes, multiply_adds=trainer.multiply_adds)
     after = replace(after, round=growth.round + 1)
     if trainer.is_over and after.phase not in ("finish", "ended"):
-        return replace(after, phase="finish", now=after.best, ended=after.ended or "the budget is spent"), done
+        ended = after.ended if after.phase == "remove" else BUDGET_SPENT
+        return replace(after, phase="finish", now=after.best, ended=ended), done
     return after, done
 
 
-def is_better(before: Trained, after: Trained, judges: Judges) -> bool:
+def is_better(before: Trained, after: Trained, judges: Judges, *, together: bool = False) -> bool:
     """Return whether held-out rows confirm the units that a network has more than another.
 
     They must lower the held-out loss by a hundredth of it and a few thousandths of a constant's loss each, and all
     together by a standard error of the difference; or, as a few held-out rows may hide it, lower the loss of rows
-    fitted by far more than they would on noise.
+    fitted by far more than they would on noise. Units that come together must lower it by two standard errors, and
+    by as much as their square root times one unit, as those that bring nothing are taken away later.
     """
     share = judges.judging.share
     gains = before.held_losses - after.held_losses
     gain = float(share @ gains)
     error = float(np.sqrt(share**2 @ (gains - gain) ** 2))
     units = max(after.net.width - before.net.width, 1)
+    least = judges.least_gain(before.held_loss)
+    if together:
+        return gain > np.sqrt(units) * least and gain > GROUP_ERRORS * error
     is_plain = before.loss - after.loss > FAR_BEYOND_NOISE * units * _noise_gain(before, judges)
-    return gain > units * judges.least_gain(before.held_loss) and (gain > LEAST_ERRORS * error or is_plain)
+    return gain > units * least and (gain > LEAST_ERRORS * error or is_plain)
 
 
 def _start(growth: Growth, judges: Judges, propose: Propose, limits: Limits, trainer: Trainer) -> tuple[Growth, Round]:
     """Start as the linear model, in as few pairs of units as predict held-out rows as well.
 
+    Its own penalty is chosen from several; all its pairs stay mirrored unless held-out rows confirm their training.
     Beside another model, whose outputs the rows have as an offset, start without units.
     """
     if judges.rows.offset is not None:
         d, m = judges.rows.X.shape[1], judges.rows.n_outputs
         nothing = Perceptron(np.zeros((0, d)), np.zeros(0), np.zeros((m, 0)), np.zeros(m))
-        none = Trained.of([nothing] * len(judges.parts), judges)
+        none = Trained.of([nothing] * len(judges.parts), judges, DECAY)
         after = replace(growth, phase="fold", best=none, now=none, linear_loss=none.held_loss)
         return after, Round("start", none, nothing, none, is_confirmed=True)
-    linear = [trainer.fit_linear(rows) for rows in judges.parts]
-    rank = linear[0].rank
-    best = exact = Trained.of([one.pairs(rank) for one in linear], judges)
+    models: list[tuple[list[LinearFit], Trained]] = []
+    for decay in LINEAR_PENALTIES:
+        fits = [trainer.fit_linear(rows, decay) for rows in judges.parts]
+        models.append((fits, Trained.of([one.pairs(fits[0].rank) for one in fits], judges, DECAY)))
+        if trainer.is_over:
+            break
+    linear, exact = min(models, key=lambda model: model[1].held_loss)
+    best, rank = exact, linear[0].rank
     most = 2 * rank if limits.units is None else limits.units
     used = min(rank, -(-most // 2))
     for few in range(1, used + 1):
         nets = [one.pairs(few) for one in linear]
         nets = [net.keep_units(range(min(net.width, most))) for net in nets]
-        trained = trainer.fit_all(nets, judges)
-        if trained.held_loss <= exact.held_loss or (few == used and nets[0].width < 2 * rank):
+        trained = trainer.choose_decay(trainer.fit_all(nets, judges, DECAY), judges)
+        is_smaller = trained.net.width < 2 * rank
+        if (trained.held_loss <= exact.held_loss or few == used) if is_smaller else is_better(exact, trained, judges):
             best, used = trained, few
             break
+        best = replace(exact, decay=trained.decay)
     after = replace(growth, phase="fold", best=best, now=best, linear_loss=exact.held_loss)
     placed = linear[0].pairs(used).keep_units(range(best.net.width))
     return after, Round("start", exact, placed, best, rank=used, is_confirmed=True)
@@ -345,18 +407,18 @@ def _fold(growth: Growth, judges: Judges, propose: Propose, limits: Limits, trai
     rows = judges.parts[0]
     trials: list[tuple[float, int, Perceptron]] = []
     for candidate in candidates:
-        trial = trainer.fit(candidate.add_to(now.net), rows, TRIAL_PASSES)
+        trial = trainer.fit(candidate.add_to(now.net), rows, TRIAL_PASSES, _growing_decay(now))
         trials.append((trial.loss, len(trials), trial.net))
     _, chosen, net = min(trials, key=lambda trial: trial[:2])
     candidate = candidates[chosen]
     nets = [net, *(candidate.add_to(net) for net in now.nets[1:])]
-    after = trainer.fit_all(nets, judges)
-    alone: dict[str, float] = {}
-    if limits.trains_alone:
-        longer = trainer.fit(now.net, rows, PASSES)
-        alone = {"loss": rows.mean(longer.net.losses(rows)), "passes": longer.passes}
-    confirmed = is_better(best, after, judges)
+    after = trainer.fit_all(nets, judges, _growing_decay(now))
+    alone = _train_alone(now, rows, limits, trainer)
     waiting = after.net.width - best.net.width
+    is_judged = waiting >= WAITING or is_better(best, after, judges)
+    judged = trainer.choose_decay(after, judges) if is_judged else after
+    confirmed = is_judged and is_better(best, judged, judges)
+    after = judged if confirmed else after
     failed = not confirmed and waiting >= WAITING
     done = Round(
         "fold",
@@ -374,6 +436,49 @@ def _fold(growth: Growth, judges: Judges, propose: Propose, limits: Limits, trai
         return replace(growth, best=after, now=after, tried=(), first=None, failures=0), done
     growth = replace(growth, now=after, first=first)
     return (_undo(growth) if failed else growth), done
+
+
+def _train_alone(now: Trained, rows: Rows, limits: Limits, trainer: Trainer) -> dict[str, float]:
+    """Return what training on without new units brings."""
+    if not limits.trains_alone:
+        return {}
+    longer = trainer.fit(now.net, rows, PASSES, now.decay)
+    return {"loss": rows.mean(longer.net.losses(rows)), "passes": longer.passes}
+
+
+def _group(growth: Growth, judges: Judges, propose: Propose, limits: Limits, trainer: Trainer) -> tuple[Growth, Round]:
+    """Add several units together, as no series of single ones was confirmed; keep all of them, or none."""
+    best, rows = growth.best, judges.parts[0]
+    assert best is not None
+    d, width, seed = rows.X.shape[1], best.net.width, limits.seed + 1000 * growth.round
+    most = PARAMETERS_PER_ROW * len(rows) // (d + 1 + rows.n_outputs)
+    sizes = [size for size in GROUPS if size <= most]
+    if limits.units is not None:
+        sizes = [size for size in sizes if width + size <= limits.units]
+    group = None
+    if limits.propose_group is not None and growth.group < len(sizes):
+        group = limits.propose_group(best.net, rows, seed, sizes[growth.group])
+    if group is None:
+        tried = [str(size) for size in sizes[: growth.group]]
+        more = f", nor did {_join(tried)} folds together" if tried else ""
+        return _end_growth(growth, growth.ended + more), Round("none")
+    nets = [group.add_to(net) for net in best.nets]
+    after = trainer.choose_decay(trainer.fit_all(nets, judges, _growing_decay(best)), judges)
+    alone = _train_alone(best, rows, limits, trainer)
+    confirmed = is_better(best, after, judges, together=True)
+    done = Round("fold", best, nets[0], after, group, rows, alone, is_confirmed=confirmed, is_undone=not confirmed)
+    if confirmed:
+        return replace(growth, phase="fold", best=after, now=after, tried=(), failures=0, ended=""), done
+    return replace(growth, group=growth.group + 1), done
+
+
+def _growing_decay(net: Trained) -> float:
+    """Return the penalty that new units begin with: under a strong one they would never get any weight."""
+    return min(net.decay, PENALTIES[1])
+
+
+def _join(sizes: Sequence[str]) -> str:
+    return sizes[0] if len(sizes) == 1 else f"{', '.join(sizes[:-1])} or {sizes[-1]}"
 
 
 def _propose(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[list[Candidate], Rows]:
@@ -394,10 +499,11 @@ def _undo(growth: Growth) -> Growth:
     failures = growth.failures + 1
     tried = growth.tried if growth.first is None else (*growth.tried, growth.first)
     after = replace(growth, now=growth.best, first=None, tried=tried, failures=failures)
-    if failures < FAILURES:
+    if growth.best is None or failures < (FAILURES if growth.best.net.width <= MANY else 1):
         return after
-    count = f"{failures} series of up to {WAITING} folds"
-    return _end_growth(after, f"{count} in a row did not lower the held-out loss by enough")
+    series = f"{failures} series of up to {WAITING} folds in a row" if failures > 1 else f"{WAITING} folds in a row"
+    why = f"{series} did not lower the held-out loss by enough"
+    return replace(after, phase="group", ended=why)
 
 
 def _give_up(growth: Growth, why: str) -> tuple[Growth, Round]:
@@ -420,19 +526,28 @@ def _remove(growth: Growth, judges: Judges, propose: Propose, limits: Limits, tr
     width = best.net.width
     if width < (2 if judges.rows.offset is None else 1):
         return replace(growth, phase="finish"), Round("none")
-    trials = []
-    for unit in range(width):
-        others = [k for k in range(width) if k != unit]
-        trial = trainer.fit(best.net.keep_units(others), judges.parts[0], TRIAL_PASSES)
-        trials.append((trial.loss, unit, trial.net))
+    rows = judges.parts[0]
     allowed = min(growth.limit + judges.least_gain(growth.limit), max(growth.linear_loss, growth.limit))
-    for _, unit, net in sorted(trials, key=lambda trial: trial[:2])[:CANDIDATES]:
-        others = [k for k in range(width) if k != unit]
-        nets = [net, *(one.keep_units(others) for one in best.nets[1:])]
-        after = trainer.fit_all(nets, judges)
-        if after.held_loss <= allowed and after.loss <= best.loss + _noise_gain(best, judges):
-            done = Round("remove", best, best.net.keep_units(others), after, unit=unit, is_confirmed=True)
-            return replace(growth, best=after, now=after), done
+
+    def without(units: Sequence[int], net: Perceptron) -> Perceptron:
+        return net.keep_units([k for k in range(width) if k not in units])
+
+    order = sorted(range(width), key=lambda unit: (rows.mean(without([unit], best.net).losses(rows)), unit))
+    at_once = min(growth.at_once or width, width) // 2 if width > MANY else 1
+    tried: list[tuple[list[int], Perceptron]] = []
+    if at_once > 1:
+        tried.append((sorted(order[:at_once]), without(order[:at_once], best.net)))
+    else:
+        fits = [(trainer.fit(without([unit], best.net), rows, TRIAL_PASSES, best.decay), unit) for unit in order[:MANY]]
+        tried += [([unit], one.net) for one, unit in sorted(fits, key=lambda one: (one[0].loss, one[1]))[:CANDIDATES]]
+    for units, net in tried:
+        nets = [net, *(without(units, one) for one in best.nets[1:])]
+        after = trainer.fit_all(nets, judges, best.decay)
+        if after.held_loss <= allowed and after.loss <= best.loss + len(units) * _noise_gain(best, judges):
+            done = Round("remove", best, without(units, best.net), after, removed=tuple(units), is_confirmed=True)
+            return replace(growth, best=after, now=after, at_once=2 * at_once), done
+    if at_once > 1:
+        return replace(growth, at_once=at_once), Round("none")
     return replace(growth, phase="finish"), Round("none")
 
 
@@ -449,6 +564,6 @@ def _finish(growth: Growth, judges: Judges, propose: Propose, limits: Limits, tr
     assert best is not None
     if not judges.joins or len(judges.parts[0]) == len(judges.rows) or trainer.is_over:
         return replace(growth, phase="ended", now=best), Round("finish", best, best.net, best)
-    last = trainer.fit(best.net, judges.rows, PASSES)
+    last = trainer.fit(best.net, judges.rows, PASSES, best.decay)
     after = replace(best, nets=(last.net, *best.nets[1:]))
     return replace(growth, best=after, now=after, phase="ended"), Round("finish", best, best.net, after)

@@ -20,7 +20,7 @@ from creases.growth._proposal import Proposal, first_units
 from creases.growth._samples import InMemorySamples, combine_seeds
 from creases.growth.methods._evidence import Evidence, GrowthMethod, renumber_samples
 from creases.growth.methods._fold.explanation import unrepaired_rows
-from creases.growth.methods._fold.fold import fold_each
+from creases.growth.methods._fold.fold import Fold, fold_each
 from creases.network import Place
 from creases.network.surgery import find_place
 
@@ -49,22 +49,31 @@ class Proposals:
         proposals = alternatives(self.how, model, place, evidence, count)
         return [self._candidate(proposal) for proposal in proposals if _is_finite(proposal)]
 
-    def review(self, explanation: Mapping[str, Any], unit: int, net: Perceptron, rows: Rows) -> dict[str, Any]:
-        """Return the explanation of a unit with its outcome, where the method says it."""
+    def propose_group(self, net: Perceptron, rows: Rows, seed: int, count: int) -> Candidate | None:
+        """Return so many units for a network that come together, each for what the others leave; None if none helps."""
+        how: Any = replace(self.how, count=count)  # type: ignore[type-var]
+        if isinstance(how, Fold):
+            how = replace(how, k=count)
+        proposal = how(as_module(net), _one_unit().resize(net.width - 1), self._evidence(rows, seed, ()))
+        return self._candidate(proposal) if proposal.count > 1 and _is_finite(proposal) else None
+
+    def review(
+        self, explanation: Mapping[str, Any], units: Sequence[int], net: Perceptron, rows: Rows
+    ) -> dict[str, Any]:
+        """Return the explanation of units with their outcome, where the method says it."""
         review = getattr(self.how, "review", None)
         if review is None:
             return dict(explanation)
         evidence = self._evidence(rows, 0, ())
-        reviewed = review({**explanation, "place": LAYER}, [unit], as_module(net), evidence)
+        reviewed = review({**explanation, "place": LAYER}, units, as_module(net), evidence)
         return {**reviewed, "place": self.place}
 
     def _evidence(self, rows: Rows, seed: int, earlier: Sequence[Mapping[str, Any]]) -> Evidence:
         return Evidence(_samples(rows, self.numbers(rows)), _objective(rows), seed, earlier)
 
     def _candidate(self, proposal: Proposal) -> Candidate:
-        w, b = proposal.fan_in.double().numpy()[0], float(proposal.bias[0])
-        v = proposal.fan_out[OUTPUT].double().numpy()[:, 0]
-        return Candidate(w, b, v, proposal.gain, {**proposal.explanation, "place": self.place})
+        W, b, V = (part.double().numpy() for part in (proposal.fan_in, proposal.bias, proposal.fan_out[OUTPUT]))
+        return Candidate(W, b, V, proposal.gain, {**proposal.explanation, "place": self.place})
 
 
 def alternatives(how: GrowthMethod, model: nn.Module, place: Place, evidence: Evidence, count: int) -> list[Proposal]:
@@ -189,14 +198,14 @@ def grow_units(
             waiting = []
         elif done.is_confirmed:
             reasons, waiting = [*reasons, *waiting], []
-        if done.unit is not None:
-            del reasons[done.unit]
+        reasons = [reason for unit, reason in enumerate(reasons) if unit not in done.removed]
     assert growth.best is not None
     assert confirmed is not None
     net, nets = growth.best.net, growth.best.nets[1:]
     if held is not None:
         others = [rows.part(np.setdiff1d(every, part)) for part in folds or ()]
-        nets = tuple(fit(confirmed.net, part, passes=PASSES).net if net.width else net for part in others)
+        fits = [fit(confirmed.net, part, passes=PASSES, decay=confirmed.decay).net for part in others if net.width]
+        nets = tuple(fits or [net] * len(others))
     without = tuple((one.W, one.b) for one in nets)
     return GrownUnits(net.W, net.b, net.V, net.c, tuple(reasons), without, before, growth.best.held_loss, growth.ended)
 
@@ -223,9 +232,9 @@ def _propose(
     )
     return [
         Candidate(
-            proposal.fan_in.numpy()[0],
-            float(proposal.bias[0]),
-            proposal.fan_out[OUTPUT].numpy()[:, 0],
+            proposal.fan_in.numpy(),
+            proposal.bias.numpy(),
+            proposal.fan_out[OUTPUT].numpy(),
             proposal.gain,
             {**renumber_samples(dict(proposal.explanation), torch.from_numpy(numbers)), "unit": net.width},
         )

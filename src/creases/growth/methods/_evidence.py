@@ -51,6 +51,13 @@ def message_of(check: Callable[[], Any]) -> str:
     return ""
 
 
+def check_printed(**options: tuple[Any, Any]) -> None:
+    """Refuse options beside a source's own rule, by name their value and default."""
+    for name, (value, default) in options.items():
+        if value != default:
+            raise InputError(name, f"be {default!r} as printed", repr(value))
+
+
 def task_of(evidence: Evidence, method: str) -> Literal["classification", "regression"]:
     """Return the task of a run, for methods that only know the two standard losses."""
     task = evidence.objective.task

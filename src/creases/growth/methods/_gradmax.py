@@ -11,14 +11,15 @@ from torch import Tensor, nn
 
 from creases._validation import check_count
 from creases.errors import InputError
+from creases.growth._integrations import _ranks as ranks
 from creases.growth._objective import Loss
 from creases.growth._proposal import Proposal
-from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._evidence import Evidence, message_of
 from creases.growth.methods._first_order.observation import Batches, Observation, iterate_batches, observe_batches
 from creases.growth.methods._first_order.route import Route, UnitPath, as_rows
 from creases.growth.methods._first_order.statistics import add_batch, batch_slices, empty_statistics, sample_size
 from creases.growth.methods._first_order.units import NewUnits, check_norm, choose_signs, pass_norm, synchronize_units
+from creases.growth.methods._tiny.bottleneck import join_columns, split_columns
 from creases.network import Place
 
 _SMALL = {torch.float64: 1e-14, torch.float32: 1e-8}  # of incoming weights that only choose a side of the bend
@@ -88,13 +89,8 @@ def gradmax(
         for observation in observations:
             add_batch(sums, route, observation)
     ranks.sum_over_ranks(sums.tensors())
-    explanation: dict[str, Any] = {
-        "method": "gradmax",
-        "place": observer.place.name,
-        "reason": "",
-        "samples": int(sums.count),
-    }
-    explanation["loss"] = sums.mean_loss
+    explanation: dict[str, Any] = {"method": "gradmax", "place": observer.place.name, "reason": ""}
+    explanation |= {"samples": int(sums.count), "loss": sums.mean_loss}
     units = synchronize_units(
         _top_units({path: part.pairs / sums.count for path, part in sums.consumers.items()}, count)
     )
@@ -113,7 +109,9 @@ def gradmax(
     if start == "zero out":
         silent = replace(units, omega={path: torch.zeros_like(columns) for path, columns in units.omega.items()})
         return pass_norm(observer.twin, route, _proposal(route, silent, explanation), pairs, resize=True)
-    size = 0.0 if start == "zero" else _negligible_size(route, s)
+    size = 0.0
+    if start == "small":  # not zero, and the units' values are lost in rounding
+        size = _SMALL.get(observations[0].layer_output.dtype, 1e-8) / max(float(s.diagonal().sum().sqrt()), 1.0)
     explanation["gradient"] = _gradient_norm(route, observations, units, slope, int(sums.count)) * length**2
     omega = {path: length * columns for path, columns in units.omega.items()}
     return _proposal(route, replace(units, alpha=size * units.alpha, omega=omega), explanation)
@@ -145,17 +143,9 @@ def _gradient_norm(route: Route, observations: Sequence[Observation], units: New
 
 def _top_units(pairs: dict[str, Tensor], count: int) -> NewUnits:
     """Return units along the top singular vectors of the gradient matrix: left ones out, right ones in."""
-    matrix = torch.cat([part.movedim(1, -1).flatten(0, -2) for part in pairs.values()])  # (all columns, d)
-    u, values, vh = torch.linalg.svd(matrix, full_matrices=False)
+    inner, values, outer = torch.linalg.svd(join_columns(pairs), full_matrices=False)
     k = min(count, int((values > 1e-12 * max(float(values[:1].sum()), 1e-300)).sum()))
-    omega = {}
-    start = 0
-    for path, part in pairs.items():
-        moved = part.movedim(1, -1)
-        stop = start + moved[..., 0].numel()
-        omega[path] = u[start:stop, :k].reshape(*moved.shape[:-1], k).movedim(-1, 1)
-        start = stop
-    return NewUnits(vh[:k].T, omega, values[:k], k)
+    return NewUnits(inner[:, :k], split_columns(outer[:k], pairs), values[:k], k)
 
 
 def _start(route: UnitPath) -> tuple[str, float]:
@@ -183,14 +173,6 @@ def _start(route: UnitPath) -> tuple[str, float]:
     return (
         ("zero", slope) if route.is_smooth and slope else ("small", max(abs(route.right_slope), abs(route.left_slope)))
     )
-
-
-def _negligible_size(route: Route, s: Tensor) -> float:
-    """Return a size of incoming weights, not zero, at which the units' values are lost in rounding."""
-    weight = route.producer.weight
-    assert isinstance(weight, Tensor)
-    scale = float(s.diagonal().sum().sqrt())
-    return _SMALL.get(weight.dtype, 1e-8) / max(scale, 1.0)
 
 
 def _proposal(route: Route, units: NewUnits, explanation: dict[str, Any]) -> Proposal:

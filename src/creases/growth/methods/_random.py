@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from creases._validation import check_count, check_number
 from creases.errors import InputError
+from creases.growth._integrations import _ranks as ranks
 from creases.growth._objective import Loss, LossSum
 from creases.growth._proposal import Proposal
-from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._evidence import Evidence
 from creases.growth.methods._first_order.observation import Batches, PlaceObserver, frozen_copy, iterate_batches
 from creases.growth.methods._first_order.statistics import sample_size
@@ -107,15 +107,8 @@ def random_units(
         moved = columns.movedim(input_tensors(layer).weight_axis, 1)
         size = fan_out * (float(columns.detach().double().square().mean().sqrt()) or 1.0)
         outs[link.path] = _normal((len(moved), count * link.per_unit, *moved.shape[2:]), size, generator, columns)
-    explanation = {
-        "method": "random",
-        "place": target.name,
-        "reason": "",
-        "gain": 0.0,
-        "units": count,
-        "seed": seed,
-        "fan_out": fan_out,
-    }
+    explanation = {"method": "random", "place": target.name, "reason": "", "gain": 0.0}
+    explanation |= {"units": count, "seed": seed, "fan_out": fan_out}
     entries = typical_entries(model, target, count)
     spread = 0.0 if target.norm or producer.bias is None else scale
     bias = _normal((count,), spread, generator, weight)  # creases all over the space

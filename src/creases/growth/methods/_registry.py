@@ -31,8 +31,8 @@ MAX_WORK = 5_000
 class Auto:
     """Growth by :class:`Fold` in layers of few inputs on few samples, by :class:`Random` units in others.
 
-    Random units are also taken where nothing can be folded (in convolutions, before a batch norm), for losses
-    other than the cross-entropy and the squared error, and where more units are wanted than folds supply.
+    Random units are also taken beside a batch norm, where nothing can be folded (in convolutions), for losses other
+    than the cross-entropy and the squared error, and where more units are wanted than folds supply.
     """
 
     count: int = 1
@@ -70,7 +70,7 @@ def _usual_weights(proposal: Proposal) -> Proposal:
 def _is_foldable(model: nn.Module, place: Place, evidence: Evidence) -> bool:
     """Return whether folds are possible at a place, and worth their time."""
     layer, example = model.get_submodule(place.name), evidence.samples.example()[0]
-    exact = evidence.objective.task is not None and can_fold(model, place, example.shape)
+    exact = evidence.objective.task is not None and not place.norm and can_fold(model, place, example.shape)
     if not isinstance(layer, nn.Linear) or not exact:
         return False
     samples = len(evidence.samples) if isinstance(evidence.samples, Sized) else Fold.max_samples
@@ -87,14 +87,19 @@ METHODS: Mapping[str, Callable[[], GrowthMethod]] = {
     "split": Split,
 }
 
+#: Methods that can keep to their source to the letter.
+PRINTED: Mapping[Any, Callable[..., GrowthMethod]] = {"fold": Fold, "tiny": Tiny}
 
-def resolve_method(how: str | GrowthMethod) -> GrowthMethod:
-    """Return the method of that name; a method itself is returned as it is."""
+
+def resolve_method(how: str | GrowthMethod, as_printed: bool = False) -> GrowthMethod:
+    """Return the method of that name, ``as_printed`` by its source; a method itself is returned as it is."""
+    if as_printed and not (isinstance(how, str) and how in PRINTED):
+        raise InputError("as_printed", "be True for fold and tiny only", f"True, with how={how!r}")
     if callable(how) and not isinstance(how, type):
         return how
     if not isinstance(how, str) or how not in METHODS:
         raise InputError("how", f"be a function or one of {', '.join(map(repr, METHODS))}", repr(how))
-    return METHODS[how]()
+    return PRINTED[how](as_printed=True) if as_printed else METHODS[how]()
 
 
 def refusal(how: str | GrowthMethod, model: nn.Module, place: Place) -> str:

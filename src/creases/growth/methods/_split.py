@@ -69,76 +69,34 @@ def split(
     ----------
     .. [1] Chen, Goodfellow, Shlens, "Net2Net: Accelerating Learning via Knowledge Transfer", ICLR 2016.
     """
-    check_number(noise, "noise", least=0)
-    model, target = splittable_place(model, place, batches, count)
-    del loss
-    generator = torch.Generator().manual_seed(seed)
-    units = torch.randperm(target.width, generator=generator)[: min(count, target.width)].sort().values
-    fan_in, bias = unit_rows(model, target, units)
-    size = noise * fan_in.flatten(1).square().mean(1).sqrt().reshape(-1, *[1] * (fan_in.ndim - 1))
-    fan_in = fan_in + size * torch.randn(fan_in.shape, generator=generator, dtype=torch.float64).to(fan_in)
-    fan_out, change = half_columns(model, target, units)
-    carriers = carrier_entries(model, target, units)
-    explanation = {
-        "method": "split",
-        "place": target.name,
-        "reason": "",
-        "gain": 0.0,
-        "units": len(units),
-        "split": units.tolist(),
-        "noise": noise,
-    }
-    return Proposal("split", target, fan_in, bias, fan_out, 0.0, explanation, change, carriers)
-
-
-def splittable_place(model: nn.Module, place: Place | str, batches: Batches, count: int) -> tuple[nn.Module, Place]:
-    """Return the module itself and one of its places."""
     check_count(count, "count")
-    model = unwrap_module(model)
-    data = None
-    if isinstance(place, str):
-        first = next(iterate_batches(batches), None)
-        data = None if first is None else first[0]
-    target = find_place(model, place, X=data)
-    return model, target
-
-
-def unit_rows(model: nn.Module, place: Place, units: Tensor) -> tuple[Tensor, Tensor]:
-    """Return weights (k, *one unit's weights) and biases (k,) of some units."""
-    producer = model.get_submodule(place.name)
+    check_number(noise, "noise", least=0)
+    del loss
+    model, data = unwrap_module(model), next(iterate_batches(batches), (None,)) if isinstance(place, str) else (None,)
+    target = find_place(model, place, X=data[0])
+    producer, generator = model.get_submodule(target.name), torch.Generator().manual_seed(seed)
+    units = torch.randperm(target.width, generator=generator)[: min(count, target.width)].sort().values
     weight, bias = producer.weight, producer.bias
     assert isinstance(weight, Tensor)
-    axis = output_tensors(producer).weight_axis
-    units = units.to(weight.device)
-    rows_ = weight.detach().movedim(axis, 0)[units].double()
-    return rows_, bias.detach()[units].double() if isinstance(bias, Tensor) else rows_.new_zeros(len(units))
-
-
-def carrier_entries(model: nn.Module, place: Place, units: Tensor) -> dict[str, Tensor]:
-    """Return the entries of some units in batch norms and PReLUs."""
-    entries = {}
-    for link in place.carriers:
+    at = units.to(weight.device)
+    fan_in = weight.detach().movedim(output_tensors(producer).weight_axis, 0)[at].double()
+    offset = bias.detach()[at].double() if isinstance(bias, Tensor) else fan_in.new_zeros(len(units))
+    size = noise * fan_in.flatten(1).square().mean(1).sqrt().reshape(-1, *[1] * (fan_in.ndim - 1))
+    fan_in = fan_in + size * torch.randn(fan_in.shape, generator=generator, dtype=torch.float64).to(fan_in)
+    fan_out, change, carriers = {}, {}, {}
+    for link in target.consumers:  # a copy gets half of each column, which is taken from the original
         layer = model.get_submodule(link.path)
-        columns = link.columns(place.width)[units.cpu()].flatten()
-        for name, _ in input_tensors(layer).tensors:
-            present = getattr(layer, name, None)
-            if isinstance(present, Tensor):
-                entries[f"{link.path}.{name}"] = present.detach()[columns.to(present.device)].clone()
-    return entries
-
-
-def half_columns(model: nn.Module, place: Place, units: Tensor) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Return half of some units' columns for their copies, and the change that takes it from the originals."""
-    outs, change = {}, {}
-    for link in place.consumers:
-        layer = model.get_submodule(link.path)
-        weight = layer.weight
-        assert isinstance(weight, Tensor)
-        axis = input_tensors(layer).weight_axis
-        moved = weight.detach().double().movedim(axis, 1)
-        columns = link.columns(place.width)[units.cpu()].flatten().to(weight.device)
-        outs[link.path] = moved[:, columns] / 2
-        less = torch.zeros_like(moved)
-        less[:, columns] = -moved[:, columns] / 2
+        columns, axis = link.columns(target.width)[units].flatten(), input_tensors(layer).weight_axis
+        moved = layer.weight.detach().double().movedim(axis, 1)  # type: ignore[operator]
+        columns, less = columns.to(moved.device), torch.zeros_like(moved)
+        fan_out[link.path] = moved[:, columns] / 2
+        less[:, columns] = -fan_out[link.path]
         change[f"{link.path}.weight"] = less.movedim(1, axis)
-    return outs, change
+    for link in target.carriers:  # batch norms and PReLUs
+        layer, columns = model.get_submodule(link.path), link.columns(target.width)[units].flatten()
+        for name, _ in input_tensors(layer).tensors:
+            if isinstance(present := getattr(layer, name, None), Tensor):
+                carriers[f"{link.path}.{name}"] = present.detach()[columns.to(present.device)].clone()
+    explanation = {"method": "split", "place": target.name, "reason": "", "gain": 0.0}
+    explanation |= {"units": len(units), "split": units.tolist(), "noise": noise}
+    return Proposal("split", target, fan_in, offset, fan_out, 0.0, explanation, change, carriers)

@@ -56,8 +56,6 @@ def test_units_added_one_after_the_other_count_as_features_given_at_once(seed):
     for name in ("gain", "slope", "curvature"):
         expected = getattr(at_once.evaluate(H), name)
         assert np.allclose(getattr(in_turn.evaluate(H), name), expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
-    weighted = in_turn.root * (np.column_stack([F, old]) @ in_turn.imitate(H[:, 0]))
-    assert np.allclose(weighted, in_turn.basis @ (in_turn.basis.T @ (in_turn.root * H[:, 0])), atol=1e-8)
 
 
 def test_the_gain_is_the_same_for_a_longer_unit():

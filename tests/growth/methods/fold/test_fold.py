@@ -17,8 +17,7 @@ from creases.growth import apply, explain
 from creases.growth.methods import Fold, fold
 from creases.growth.methods.folding import EfficientScore, as_logits, decisions, fold_entries, subnetwork_at
 from creases.network import places
-from creases.problems._planar import circle, quadratic
-from creases.problems._registry import wine
+from creases.problems import get
 from fold_models import cost, data, fold_cases, perceptron, train_briefly
 
 
@@ -123,7 +122,7 @@ def test_a_fold_turns_and_scales_with_the_inputs(widths):
 
 
 def test_a_fold_is_the_same_for_the_same_seed_and_leaves_the_model_alone():
-    X, y = circle(n=200)
+    X, y = get("circle", n=200)
     model = train_briefly(perceptron([2, 3, 2], np.random.default_rng(0)), X, y)
     before, state = copy.deepcopy(model.state_dict()), torch.random.get_rng_state()
     one, two = fold(model, "0", X, y, seed=3), fold(model, "0", X, y, seed=3)
@@ -135,7 +134,7 @@ def test_a_fold_is_the_same_for_the_same_seed_and_leaves_the_model_alone():
 
 
 def test_nothing_is_folded_where_nothing_is_mispredicted():
-    X, _ = quadratic(n=50)
+    X, _ = get("quadratic", n=50)
     model = perceptron([2, 3, 2], np.random.default_rng(0))
     y = model(torch.from_numpy(X)).argmax(dim=1).numpy()
     proposal = fold(model, "0", X, y)
@@ -145,7 +144,7 @@ def test_nothing_is_folded_where_nothing_is_mispredicted():
 
 
 def test_nothing_is_added_to_a_dead_layer_and_dead_units_are_reported():
-    X, y = quadratic(n=50)
+    X, y = get("quadratic", n=50)
     model = perceptron([2, 3, 2], np.random.default_rng(0))
     with torch.no_grad():
         model[0].bias[1] = -100.0
@@ -158,7 +157,7 @@ def test_nothing_is_added_to_a_dead_layer_and_dead_units_are_reported():
 
 
 def test_one_output_is_the_case_of_two_classes():
-    X, y = circle(n=150)
+    X, y = get("circle", n=150)
     one = train_briefly(perceptron([2, 3, 1], np.random.default_rng(1)), X, y)
     two = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 2)).double()
     with torch.no_grad():
@@ -192,7 +191,7 @@ def test_a_deeper_layer_folds_in_the_space_of_what_enters_it(bend, outputs):
 
 
 def test_options_give_the_rules_of_the_slides():
-    X, y = circle(n=300)
+    X, y = get("circle", n=300)
     model = train_briefly(perceptron([2, 3, 2], np.random.default_rng(1)), X, y)
     slides = fold(model, "0", X, y, choose="mean", point="foot", direction="alignment")
     assert len(slides.explanation["candidates"]) == 1
@@ -204,14 +203,27 @@ def test_options_give_the_rules_of_the_slides():
     assert fold(model, "0", X, y, direction="alignment").gain <= best.gain
 
 
+def test_folds_as_printed_grow_a_network_through_every_door():
+    X, y = get("quadratic", n=200)
+    data = torch.from_numpy(X).float(), torch.from_numpy(y)
+    for options in ({"loop": "explained"}, {"loop": "sized", "when": 2, "budget": 6}):
+        model = perceptron([2, 2, 2], np.random.default_rng(1)).float()
+        _, history = creases.grow(model, data, "classification", how="fold", as_printed=True, progress=False, **options)
+        assert [record.explanation["as_printed"] for record in history.records if record.method == "fold"]
+    with pytest.raises(InputError, match="as_printed must be True for fold and tiny only"):
+        creases.grow(model, data, "classification", how="split", as_printed=True)
+    with pytest.raises(InputError, match="loss must be 'classification' as printed"):
+        fold(model, "0", X, X, loss="regression", as_printed=True)
+
+
 def test_words_name_the_classes_and_the_points():
-    X, y = quadratic()
+    X, y = get("quadratic")
     model = train_briefly(perceptron([2, 2, 2], np.random.default_rng(4)), X, y)
     said = explain(fold(model, "0", X, y).explanation, classes=("below", "above"))
     assert "'above' sample" in said or "'below' sample" in said
     assert "misclassified as" in said
     assert "Its crease meets the boundary between the two classes at (" in said
-    X, y = wine().standardized()
+    X, y = get("wine").standardized()
     model = train_briefly(perceptron([13, 2, 3], np.random.default_rng(4)), X, y, 30)
     assert "meets the boundary between the two classes, " in explain(fold(model, "0", X, y).explanation)
 
@@ -291,10 +303,7 @@ def test_places_whose_folds_are_not_exact_are_refused_and_get_random_units_by_de
     assert {record.method for record in history.records} == {"random"}
 
 
-def test_units_of_convolutions_and_before_a_batch_norm_are_not_folded():
-    norm = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.ReLU(), nn.Linear(3, 2))
-    with pytest.raises(InputError, match="batch norm before the bend would move the crease"):
-        fold(norm, "0", np.zeros((4, 2)), np.zeros(4))
+def test_units_of_convolutions_are_not_folded():
     filters = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Conv2d(2, 2, 1), nn.Flatten())
     (place,) = places(filters, X=torch.zeros(1, 1, 3, 3))
     assert "it is a Conv2d, whose units bend at many patches; use how='random' there" in Fold().check(filters, place)
@@ -326,7 +335,7 @@ def test_wrong_arguments_are_named(options, message):
 
 
 def test_float32_models_and_tensors_are_taken_as_they_are():
-    X, y = circle(n=100)
+    X, y = get("circle", n=100)
     model = train_briefly(perceptron([2, 3, 2], np.random.default_rng(0)), X, y).float()
     tensor = torch.from_numpy(X).float()
     proposal = fold(model, creases.places(model)[0], tensor, torch.from_numpy(y))
@@ -395,7 +404,7 @@ def test_each_of_several_units_is_scored_for_what_the_stronger_ones_leave(widths
 
 
 def test_samples_that_were_folded_at_in_vain_represent_no_mistake():
-    X, y = circle(n=200)
+    X, y = get("circle", n=200)
     model = train_briefly(perceptron([2, 3, 2], np.random.default_rng(1)), X, y)
     tried = []
     for _ in range(4):

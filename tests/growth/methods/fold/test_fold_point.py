@@ -56,14 +56,10 @@ def test_fold_points_are_the_nearest_of_the_map_of_the_plane(seed, widths):
             assert np.isinf(here)
 
 
-def wedge():
-    """Two outputs (|x0| - 1, 0): class 0 outside of the strip |x0| < 1, creases at x0 = 0."""
-    hidden = (np.array([[1.0, 0.0], [-1.0, 0.0]]), np.zeros(2))
-    return from_arrays([hidden, (np.array([[1.0, 1.0], [0.0, 0.0]]), np.array([-1.0, 0.0]))])
-
-
 def test_the_foot_is_taken_where_the_pattern_holds():
-    found = fold_point(wedge(), np.array([[0.25, 3.0]]), np.array([1]), 0, 1, 0)
+    hidden = (np.array([[1.0, 0.0], [-1.0, 0.0]]), np.zeros(2))  # outputs (|x0| - 1, 0), creases at x0 = 0
+    wedge = from_arrays([hidden, (np.array([[1.0, 1.0], [0.0, 0.0]]), np.array([-1.0, 0.0]))])
+    found = fold_point(wedge, np.array([[0.25, 3.0]]), np.array([1]), 0, 1, 0)
     assert isinstance(found, FoldPoint)
     assert found.how == "foot"
     assert found.x.tolist() == [1.0, 3.0]

@@ -12,13 +12,13 @@ from creases.growth._proposal import first_units
 from creases.growth.methods import fold
 from creases.growth.methods._fold.explanation import fold_outcome, unrepaired_rows
 from creases.growth.methods.folding import fold_entries
-from creases.problems._planar import circle
+from creases.problems import get
 from fold_models import cost, data, perceptron, train_briefly
 
 
 @pytest.mark.slow
 def test_the_outcome_counts_what_training_fixed_and_broke():
-    X, y = circle(n=200)
+    X, y = get("circle", n=200)
     model = train_briefly(perceptron([2, 3, 2], np.random.default_rng(1)), X, y)
     inputs, targets = torch.from_numpy(X), torch.from_numpy(y)
     wrong = (model(inputs).argmax(dim=1) != targets).numpy()
@@ -80,7 +80,7 @@ def test_an_outcome_needs_a_fold_that_was_applied():
 
 
 def test_each_of_several_folds_has_its_own_outcome():
-    X, y = circle(n=200)
+    X, y = get("circle", n=200)
     model = train_briefly(perceptron([2, 3, 2], np.random.default_rng(1)), X, y, 50)
     proposal = fold(model, "0", X, y, count=3)
     apply(proposal, model)

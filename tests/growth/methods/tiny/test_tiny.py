@@ -229,10 +229,10 @@ def test_the_best_move_of_the_present_weights_lowers_the_loss_by_what_its_search
     said = proposal.explanation["move"]
     assert proposal.count
     assert said["amplitude"] > 0
-    alone = copy.deepcopy(model)
+    alone, share = copy.deepcopy(model), said["alone"] / said["amplitude"]  # equation 6 searches without the units
     with torch.no_grad():
         for key, change in proposal.change.items():
-            alone.get_parameter(key).add_(change)
+            alone.get_parameter(key).add_(share * change)
     assert mean_loss(model, *held) == pytest.approx(said["loss_before"], rel=1e-10)
     assert mean_loss(alone, *held) == pytest.approx(said["loss_after"], rel=1e-10)
     assert said["loss_after"] < said["loss_before"]

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from creases._text import OneLine
 from creases.errors import InputError
+from creases.growth._integrations import _ranks as ranks
 from creases.growth._objective import Loss
-from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._first_order.observation import Batches, Observation, add_gram, observe_batches, product
 from creases.growth.methods._first_order.route import Consumer, Route, as_rows
 from creases.network import Place

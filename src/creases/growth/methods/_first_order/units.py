@@ -12,8 +12,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from creases._text import OneLine
 from creases.errors import InputError
+from creases.growth._integrations import _ranks as ranks
 from creases.growth._proposal import Proposal
-from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._first_order.observation import Batches, Observation, frozen_copy, iterate_batches
 from creases.growth.methods._first_order.route import Route, UnitPath
 from creases.growth.methods._first_order.statistics import batch_slices, input_slices
@@ -67,20 +67,28 @@ class SignedUnits:
     flipped: int  #: how many changed sign
 
 
-def choose_signs(route: Route, observations: Sequence[Observation], units: NewUnits) -> SignedUnits:
+def choose_signs(
+    route: Route, observations: Sequence[Observation], units: NewUnits, *, drop: bool = True
+) -> SignedUnits:
     """Choose the sign of each unit by its exact slope, and drop units that gain nothing with either sign.
 
     The SVD determines units up to the sign of (alpha, omega). The slopes are ``(1/n) sum_i <v_goal, omega D(z)>``
     with ``D(z) = sigma'(0+) z`` where z > 0 and ``sigma'(0-) z`` elsewhere, equal for both only if sigma is smooth.
+    With ``drop`` False all units stay.
     """
     first, squares, n = _gain_moments(route, observations, units)
     better = first.argmax(0)
     gains = first.gather(0, better[None])[0]
     variance = (squares.gather(0, better[None])[0] - gains.square()).clamp_min(0) / max(n - 1, 1)
-    keep = gains > 0
+    keep = gains > 0 if drop else torch.ones_like(gains, dtype=torch.bool)
     sign = 1.0 - 2.0 * better[keep]
     selected = select_units(units, keep)
     return SignedUnits(scale_units(selected, sign, sign), gains[keep], variance[keep].sqrt(), int((sign < 0).sum()))
+
+
+def first_order_gains(route: Route, observations: Sequence[Observation], units: NewUnits) -> Tensor:
+    """Return how far the mean loss falls to first order by each unit (k,), with its sign as it is."""
+    return _gain_moments(route, observations, units)[0][0]
 
 
 def first_order_fit(route: Route, projected: Sequence[Observation], units: NewUnits) -> tuple[float, float]:
@@ -178,15 +186,33 @@ def with_statistics(model: nn.Module, proposal: Proposal, batches: Batches) -> P
 
 
 def pass_norm(twin: nn.Module, route: UnitPath, proposal: Proposal, batches: Batches, *, resize: bool) -> Proposal:
-    """Return a proposal whose units pass the place's batch norm as their weights and biases say; see :func:`with_size`.
+    """Return a proposal whose units pass the place's batch norm as their weights w and biases b say, if there is one.
 
-    Without a norm it is returned as it is.
+    Before the bend they pass as ``w x + b``, with incoming weights as long as the present ones. With ``resize``, which
+    is exact where the bend is positively homogeneous or outgoing weights are zero, the size of each unit is moved to
+    its outgoing weights, so that the norm's weight is the mean size of the present ones.
     """
     if not proposal.place.norm or not proposal.count:
         return proposal
+    (link,) = norm_links(twin, proposal.place)
+    norm = twin.get_submodule(link.path)
+    assert isinstance(norm, _BatchNorm)
+    scale, offset = torch.ones_like(proposal.bias), torch.zeros_like(proposal.bias)
     if route.has_norm_first:
-        return with_size(twin, proposal, proposal.bias, batches, resize=resize)
-    return as_identity(twin, proposal, batches)
+        length = proposal.fan_in.flatten(1).norm(dim=1).clamp_min(torch.finfo(torch.float64).tiny)
+        scale, offset = row_length(twin, proposal.place) / length, proposal.bias
+        proposal = replace(proposal, fan_in=_times(proposal.fan_in, scale, 0), bias=torch.zeros_like(offset))
+    mean, variance = _measure(twin, proposal, batches)[link.path]
+    weight, bias = (variance + norm.eps).sqrt() / scale, offset + mean / scale
+    if route.has_norm_first and resize:
+        factor = (float(norm.weight.detach().double().abs().mean()) or 1.0) / weight
+        weight, bias = weight * factor, bias * factor
+        outs = {path: _times(columns, 1 / factor, 1) for path, columns in proposal.fan_out.items()}
+        proposal = replace(proposal, fan_out=outs)
+    entries = {"weight": weight, "bias": bias}
+    if norm.running_mean is not None:
+        entries |= {"running_mean": mean, "running_var": variance}
+    return replace(proposal, carriers={f"{link.path}.{name}": value for name, value in entries.items()})
 
 
 def check_norm(route: UnitPath) -> None:
@@ -202,49 +228,6 @@ def check_norm(route: UnitPath) -> None:
             repr(route.place.name),
             "use random units",
         )
-
-
-def with_size(model: nn.Module, proposal: Proposal, offset: Tensor, batches: Batches, *, resize: bool) -> Proposal:
-    """Return a proposal that passes its units through a batch norm before the bend as ``w b + offset``.
-
-    ``proposal.fan_in`` are the weights w, ``offset`` is (k,). With ``resize``, which is exact where the bend is
-    positively homogeneous or outgoing weights are zero, the size of each unit is moved to its outgoing weights, so that
-    the norm's weight is the mean size of the present ones.
-    """
-    (link,) = norm_links(model, proposal.place)
-    norm = model.get_submodule(link.path)
-    assert isinstance(norm, _BatchNorm)
-    length = proposal.fan_in.flatten(1).norm(dim=1).clamp_min(torch.finfo(torch.float64).tiny)
-    scale = row_length(model, proposal.place) / length  # of the incoming weights
-    proposal = replace(proposal, fan_in=_times(proposal.fan_in, scale, 0), bias=torch.zeros_like(offset))
-    mean, variance = _measure(model, proposal, batches)[link.path]
-    weight = (variance + norm.eps).sqrt() / scale
-    bias = offset + mean / scale
-    if resize:
-        size = float(norm.weight.detach().double().abs().mean()) or 1.0
-        factor = size / weight
-        weight, bias = weight * factor, bias * factor
-        outs = {path: _times(columns, 1 / factor, 1) for path, columns in proposal.fan_out.items()}
-        proposal = replace(proposal, fan_out=outs)
-    return replace(proposal, carriers=_entries(norm, link.path, weight, bias, mean, variance))
-
-
-def as_identity(model: nn.Module, proposal: Proposal, batches: Batches) -> Proposal:
-    """Return a proposal whose batch norm behind the bend passes the new units on as they are."""
-    (link,) = norm_links(model, proposal.place)
-    norm = model.get_submodule(link.path)
-    assert isinstance(norm, _BatchNorm)
-    mean, variance = _measure(model, proposal, batches)[link.path]
-    return replace(proposal, carriers=_entries(norm, link.path, (variance + norm.eps).sqrt(), mean, mean, variance))
-
-
-def _entries(
-    norm: _BatchNorm, path: str, weight: Tensor, bias: Tensor, mean: Tensor, variance: Tensor
-) -> dict[str, Tensor]:
-    entries = {f"{path}.weight": weight, f"{path}.bias": bias}
-    if norm.running_mean is not None:
-        entries |= {f"{path}.running_mean": mean, f"{path}.running_var": variance}
-    return entries
 
 
 def _measure(model: nn.Module, proposal: Proposal, batches: Batches) -> dict[str, tuple[Tensor, Tensor]]:
@@ -265,27 +248,21 @@ def _measure(model: nn.Module, proposal: Proposal, batches: Batches) -> dict[str
             twin(x[: _SAMPLES - seen])
             seen += len(x)
     ranks.sum_over_ranks(list(sums.values()))
-    device = proposal.fan_in.device
-    return {path: _mean_and_variance(part.to(device)) for path, part in sums.items()}
+    moments = {path: (part[1:] / part[0]).to(proposal.fan_in.device) for path, part in sums.items()}
+    return {path: (mean, (square - mean.square()).clamp_min(0)) for path, (mean, square) in moments.items()}
 
 
 def _moments(sums: Tensor, units: Tensor) -> Callable[[nn.Module, Any, Any], None]:
     """Return a hook that adds count, sum and sum of squares of some units in a layer's input to sums (3, k)."""
 
     def hook(module: nn.Module, args: Any, out: Any) -> None:
-        x = args[0].detach()[:, units.to(args[0].device)].double().flatten(2) if args[0].ndim > 2 else args[0].detach()
-        x = x if args[0].ndim > 2 else x[:, units.to(x.device), None].double()
-        rows = x.movedim(1, -1).reshape(-1, len(units))
+        x = args[0].detach().flatten(2) if args[0].ndim > 2 else args[0].detach()[:, :, None]
+        rows = x[:, units.to(x.device)].double().movedim(1, -1).reshape(-1, len(units))
         sums[0] += len(rows)
         sums[1] += rows.sum(0).cpu()
         sums[2] += rows.square().sum(0).cpu()
 
     return hook
-
-
-def _mean_and_variance(sums: Tensor) -> tuple[Tensor, Tensor]:
-    mean = sums[1] / sums[0]
-    return mean, (sums[2] / sums[0] - mean.square()).clamp_min(0)
 
 
 def _times(values: Tensor, factors: Tensor, axis: int) -> Tensor:

@@ -46,7 +46,7 @@ class EfficientScore:
 
     def __init__(self, F: Floats, q: Floats, r: Floats) -> None:
         self.slopes, self.root = q, np.sqrt(r)
-        self.basis, self.combinations = _orthonormal(self.root[:, None] * F)
+        self.basis = _orthonormal(self.root[:, None] * F)
         rest = np.divide(q, self.root, out=np.zeros_like(q), where=self.root > 0)
         self.q = self.root * self.project_out(rest)  # (n,) slopes that the old features leave
 
@@ -59,11 +59,8 @@ class EfficientScore:
         again = self.basis.T @ outside  # a second projection removes what rounding left of the first
         charge(4 * H.size * self.basis.shape[1])
         size = np.linalg.norm(weighted, axis=0)
-        more, mix = _orthonormal(outside - self.basis @ again, size.max(initial=0.0))
+        more = _orthonormal(outside - self.basis @ again, size.max(initial=0.0))
         out.basis = np.column_stack([self.basis, more])
-        left = np.vstack([self.combinations, np.zeros((H.shape[1], self.combinations.shape[1]))])
-        right = np.vstack([-self.combinations @ (inside + again) @ mix, mix])
-        out.combinations = np.column_stack([left, right])
         slopes = np.divide(self.q, self.root, out=np.zeros_like(self.q), where=self.root > 0)
         out.q = self.root * (slopes - more @ (more.T @ slopes))
         return out
@@ -71,10 +68,6 @@ class EfficientScore:
     def project_out(self, H: Floats) -> Floats:
         """Return the part of weighted functions (n,) or (n, k) that no combination of the old features gives."""
         return H - self.basis @ (self.basis.T @ H)
-
-    def imitate(self, h: Floats) -> Floats:
-        """Return the coefficients (f,) of the old features that come nearest to a unit h (n,)."""
-        return np.asarray(self.combinations @ (self.basis.T @ (self.root * h)))
 
     def evaluate(self, H: Floats) -> Scores:
         """Return the scores of units with values H (n, k)."""
@@ -100,15 +93,14 @@ class EfficientScore:
         return np.asarray(combination)
 
 
-def _orthonormal(F: Floats, size: float = 0.0) -> tuple[Floats, Floats]:
-    """Return an orthonormal basis (n, rank) of columns F (n, f), and the combinations (f, rank) of F that give it.
+def _orthonormal(F: Floats, size: float = 0.0) -> Floats:
+    """Return an orthonormal basis (n, rank) of columns F (n, f).
 
     Singular values below ``RANK`` times the largest, or times ``size`` if that is larger, count as zero.
     """
-    basis, values, combinations = np.linalg.svd(F, full_matrices=False)
+    basis, values, _ = np.linalg.svd(F, full_matrices=False)
     charge(6 * len(F) * F.shape[1] ** 2)
-    rank = values > RANK * max(size, values.max(initial=0.0))
-    return basis[:, rank], combinations[rank].T / values[rank]
+    return np.asarray(basis[:, values > RANK * max(size, values.max(initial=0.0))])
 
 
 #: Directions tried in the plane.

@@ -46,11 +46,7 @@ class FoldCandidate:
     coefficient: float  #: Newton's multiple of the contrast, for the unit of length 1
     statistic: float  #: of the score test, chi-squared with one degree of freedom for a direction fixed in advance
     first_order: float  #: E[q h]: slope of the mean loss by the multiple of the contrast
-
-    @property
-    def sign(self) -> float:
-        """Return the sign of the contrast."""
-        return 1.0 if self.coefficient >= 0 else -1.0
+    sign: float  #: of the contrast
 
 
 @dataclass(frozen=True)
@@ -65,6 +61,7 @@ class RejectedCandidate:
 class FoldContext:
     """The network, place and data of a fold."""
 
+    model: nn.Module
     subnet: Subnetwork
     view: SubnetworkView  #: at X
     place: Place

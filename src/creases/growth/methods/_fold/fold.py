@@ -17,7 +17,16 @@ from creases._validation import check_choice, check_count, check_number
 from creases.errors import InputError
 from creases.growth._proposal import Proposal
 from creases.growth._samples import SampleArrays
-from creases.growth.methods._evidence import Evidence, drop_unweighted, message_of, renumber_proposal, task_of
+from creases.growth.methods._evidence import (
+    Evidence,
+    check_printed,
+    drop_unweighted,
+    message_of,
+    renumber_proposal,
+    task_of,
+)
+from creases.growth.methods._first_order.route import UnitPath
+from creases.growth.methods._first_order.units import pass_norm
 from creases.growth.methods._fold.efficient_score import EfficientScore, best_direction, unit_values
 from creases.growth.methods._fold.explanation import (
     FoldCandidate,
@@ -68,11 +77,13 @@ class FoldSearch:
     direction: str
     seed: int
 
-    def typical(self, k: int, restarts: int, noise: NDArray[np.bool_]) -> list[TypicalMisprediction]:
-        """Return the typical mispredictions of about k clusters."""
-        state = self.state
+    def typical(
+        self, k: int, restarts: int, noise: NDArray[np.bool_], wrong: NDArray[np.bool_] | None = None
+    ) -> list[TypicalMisprediction]:
+        """Return the typical mispredictions of about k clusters; ``wrong`` (n,) if other rows than those count."""
+        state, wrong = self.state, self.state.wrong if wrong is None else wrong
         options: dict[str, Any] = {"k": k, "restarts": restarts, "seed": self.seed, "weight": state.weight}
-        return typical_mispredictions(self.X, state.loss, state.wrong, noise=noise, **options)
+        return typical_mispredictions(self.X, state.loss, wrong, noise=noise, **options)
 
     def points(self, samples: Sequence[TypicalMisprediction], *, at_sample: bool = False) -> list[FoldPoint | str]:
         """Return the fold point of each typical misprediction, or why there is none.
@@ -106,10 +117,36 @@ class FoldSearch:
         u = anchor = self._anchor(sample, at)
         if self.direction == "score":
             u = self._best_direction(score, D, anchor, chosen)
-        h = unit_values(D, u[None], self.subnet.leak)
-        result = score.evaluate(h)
-        if not result.gain[0] > 0:
+        fold = self._candidate(sample, at, u, v, score)
+        if not fold.gain > 0:
             return RejectedCandidate(sample.index, "no crease through the fold point lowers the loss")
+        return fold
+
+    def printed_fold(self, k: int, restarts: int) -> FoldCandidate | str:
+        """Return the fold of slides 27 to 29, or why there is none: see ``as_printed`` of :func:`fold`."""
+        state, everything = self.state, np.ones(len(self.X), dtype=bool)
+        assert isinstance(state, Decisions)
+        sample = self.typical(k, restarts, ~everything, everything)[0]
+        t, mistakes = sample.index, sample.mistakes[state.wrong[sample.mistakes]]
+        first, second = np.argsort(-state.z[t], kind="stable")[:2]
+        other = state.true[t] if state.wrong[t] else second
+        at = local_fold_point(self.subnet.net, self.X[t], int(first), int(other))
+        if isinstance(at, str):
+            return f"sample {t}: {at}"
+        slopes = self.view.gradients(state.weight[:, None] * state.errors)
+        unit = printed_unit(self.X, slopes, self.X[t], at.x, leak=self.subnet.leak, seed=self.seed)
+        if unit is None:
+            return f"sample {t}: no unit whose crease passes through the origin and the fold point gets a gradient"
+        u, v = unit
+        fold = self._candidate(replace(sample, mistakes=mistakes), at, u, v, self._score(v, []))
+        return replace(fold, sign=1.0)
+
+    def _candidate(
+        self, sample: TypicalMisprediction, at: FoldPoint, u: Floats, v: Floats, score: EfficientScore
+    ) -> FoldCandidate:
+        """Return a fold in a direction u (d,) with its score along a contrast v (o,)."""
+        h = unit_values(self.X - at.x, u[None], self.subnet.leak)
+        result = score.evaluate(h)
         return FoldCandidate(
             typical=sample,
             at=at,
@@ -118,8 +155,9 @@ class FoldSearch:
             h=h[:, 0],
             gain=float(result.gain[0]),
             coefficient=float(result.coefficient[0]),
-            statistic=2 * len(D) * float(result.gain[0]) / self._noise(score.slopes, self.state),
-            first_order=float(score.slopes @ h[:, 0]) / len(D),
+            statistic=2 * len(h) * float(result.gain[0]) / self._noise(score.slopes, self.state),
+            first_order=float(score.slopes @ h[:, 0]) / len(h),
+            sign=1.0 if result.coefficient[0] >= 0 else -1.0,
         )
 
     def _best_direction(
@@ -226,6 +264,35 @@ class FoldSearch:
         return np.asarray(mass / size if size > self._rounding else np.eye(1, len(x))[0])
 
 
+#: Directions that are tried for the largest gradient as printed, where there are more than two inputs.
+DRAWS = 200
+
+
+def printed_unit(
+    X: Floats, slopes: Floats, x_t: Floats, x_f: Floats, *, leak: float = 0.0, seed: int = 0
+) -> tuple[Floats, Floats] | None:
+    """Return weights w (d,) and v (o,) in and out of the unit of slide 29, of length 1; None if none gets a gradient.
+
+    Of weights with ``w . x_f = 0``, both directions in the plane and random ones elsewhere, GradMax takes those with
+    the largest gradient, for the outgoing weights v that make it so. The alignment is the sign of v: descent raises
+    the unit at x_t where ``w . (x_t - x_f) > 0``. ``slopes`` (n, o) are those of the losses at what the unit feeds.
+    """
+    d, best = len(x_f), None
+    drawn = np.array([[-x_f[1], x_f[0]]]) if d == 2 else np.random.default_rng(seed).normal(size=(DRAWS, d))
+    W = drawn - np.outer(drawn @ x_f, x_f) / (float(x_f @ x_f) or 1.0)
+    length = np.linalg.norm(W, axis=1, keepdims=True)
+    W = (W / np.where(length > 0, length, 1.0)) if d > 1 or not x_f.any() else W[:0]
+    for w in (*W, *-W):
+        pairs = (slopes * np.where(X @ w > 0, 1.0, leak)[:, None]).T @ X / len(X)  # (o, d): the gradient is v' pairs
+        left, values, _ = np.linalg.svd(pairs, full_matrices=False)
+        if values[0] > (0.0 if best is None else best[0]) and w.any():
+            best = values[0], w, left[:, 0], pairs
+    if best is None:
+        return None
+    _, w, v, pairs = best
+    return w, v * (np.sign((-v @ pairs @ x_t) * (w @ (x_t - x_f))) or 1.0)
+
+
 #: Samples that a check for dead layers looks at first.
 FEW = 256
 
@@ -246,6 +313,7 @@ class Fold:
     eps: float = 0.05
     k: int = 3
     restarts: int = 2
+    as_printed: bool = False
     max_samples: int = 10_000  #: the same ones in every growth step
 
     def check(self, model: nn.Module, place: Place) -> str:
@@ -255,12 +323,17 @@ class Fold:
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
         arrays, options = self._options(evidence)
-        options |= {"count": min(self.count, MAX_FOLDS), "k": self.k, "point": "effective or sample"}
+        count = min(self.count, max(self.k, MAX_FOLDS))
+        options |= {"count": count, "k": self.k, "as_printed": self.as_printed}
+        options["point"] = "effective" if self.as_printed else "effective or sample"
         proposal = fold(copy_sharing_parameters(model), place, arrays.X, arrays.y, **options)
         return renumber_proposal(proposal, arrays)
 
     def alternatives(self, model: nn.Module, place: Place, evidence: Evidence, count: int) -> list[Proposal]:
-        """Return folds at up to ``count`` typical mispredictions, the largest gain first."""
+        """Return folds at up to ``count`` typical mispredictions, the largest gain first; as printed the only one."""
+        if self.as_printed:
+            proposal = self(model, place, evidence)
+            return [proposal] if proposal.count else []
         arrays, options = self._options(evidence)
         folds = fold_each(copy_sharing_parameters(model), place, arrays.X, arrays.y, count=count, **options)
         return [renumber_proposal(proposal, arrays) for proposal in folds]
@@ -276,7 +349,9 @@ class Fold:
 
     def check_evidence(self, evidence: Evidence) -> None:
         """Refuse losses other than the cross-entropy and the squared error."""
-        task_of(evidence, "fold")
+        task = task_of(evidence, "fold")
+        if self.as_printed:
+            check_printed(loss=(task, "classification"))
 
     def prepare(self, model: nn.Module, place: Place, evidence: Evidence) -> None:
         """Import the clustering of mispredictions."""
@@ -309,6 +384,7 @@ def fold(
     k: int = Fold.k,
     restarts: int = Fold.restarts,
     eps: float = Fold.eps,
+    as_printed: bool = Fold.as_printed,
     seed: int = 0,
     input_shape: Sequence[int] | None = None,
     weight: Any = None,
@@ -329,8 +405,11 @@ def fold(
     the directions of creases; all of them give the gains.
 
     This applies where one point determines a unit's crease: at a linear layer with bias, a (leaky) relu, and one linear
-    layer after it. Elsewhere (in convolutions, before batch norm, where a later layer also reads what comes before this
-    one) folds are refused; :class:`Random` units do as well there.
+    layer after it. Elsewhere (in convolutions, where a later layer also reads what comes before this one) folds are
+    refused; :class:`Random` units do as well there. A batch norm before the bend or behind it passes the unit on as it
+    is in evaluation mode. In training, batches have means and variances of their own: before the bend the crease moves
+    by what a batch's mean differs along its normal, and is held by the norm's bias instead of the layer's; behind the
+    bend it stays, and only the unit's size and level change.
 
     Parameters
     ----------
@@ -356,8 +435,15 @@ def fold(
     eps
         Size of the output weight: above 0, or no gradient would reach the unit (Lemma 5), and small (Lemma 4). Of
         several units each gets an equal share of it.
+    as_printed
+        Whether to keep to slides 27 to 29: of the cluster of the highest mean loss the row nearest to the centroid,
+        mispredicted or not (of a row that is right, the boundary is to the class second to it); the foot on the
+        boundary of its piece, whether or not that is the network's; and one unit without bias, with weights orthogonal
+        to the fold point, the largest gradient (GradMax) and its sign by the alignment (:func:`printed_unit`). The
+        slides' outgoing weights 0 are ``eps`` long, as there would be no gradient (Lemma 5). Only ``k``, ``restarts``,
+        ``eps`` and ``seed`` count beside it.
     seed
-        Seed of the clustering.
+        Seed of the clustering, and of random directions.
     input_shape
         Shape of one input, if the model does not determine it.
     weight
@@ -394,6 +480,9 @@ def fold(
     check_count(count, "count")
     check_count(k, "k")
     check_count(restarts, "restarts")
+    if as_printed:
+        check_printed(loss=(loss, "classification"), choose=(choose, "gain"), direction=(direction, "score"))
+        check_printed(point=(point, "effective"))
     if loss == "regression" and direction == "alignment":
         raise InputError(
             "direction", "be 'score' in regression, where the fold point is the sample itself", repr(direction)
@@ -404,6 +493,13 @@ def fold(
     if why:
         return _empty_proposal(context, why)
     noise = np.isin(np.arange(len(context.X)), tried) & context.state.wrong
+    if as_printed and context.state.wrong.any():
+        printed = search.printed_fold(k, restarts)
+        if isinstance(printed, str):
+            return _empty_proposal(context, printed)
+        found = explain_folds([printed], context, [printed], noise & False) | {"as_printed": True}
+        proposal = _proposal(context, [printed], found)
+        return replace(proposal, bias=0 * proposal.bias) if not context.place.norm else proposal
     candidates = search.typical(max(k, count), restarts, noise)
     if not candidates:
         tired = "earlier folds at all mispredicted samples did not help, so these are treated as noise"
@@ -491,7 +587,7 @@ def _open_search(
     outputs = offset + view.outputs()
     state = (decisions if task.loss == "classification" else residuals)(outputs, y, task.weight)
     search = FoldSearch(subnet, inputs, view, state, task.point, task.direction, task.seed)
-    context = FoldContext(subnet, view, place, data, inputs, state, outputs, eps, offset)
+    context = FoldContext(model, subnet, view, place, data, inputs, state, outputs, eps, offset)
     return search, context, dead_layer_reason(subnet, inputs)
 
 
@@ -566,7 +662,7 @@ def _proposal(context: FoldContext, folds: Sequence[FoldCandidate], explanation:
     W = context.subnet.row_norm * np.array([best.u for best in folds])
     points = np.array([best.at.x for best in folds])
     V = np.array([best.sign * context.eps * best.v for best in folds])
-    return Proposal(
+    proposal = Proposal(
         method="fold",
         place=context.place,
         fan_in=torch.from_numpy(W),
@@ -575,3 +671,8 @@ def _proposal(context: FoldContext, folds: Sequence[FoldCandidate], explanation:
         gain=sum(best.gain for best in folds),
         explanation=explanation,
     )
+    if not context.place.norm:
+        return proposal
+    weight = next(context.model.parameters())
+    x = torch.from_numpy(context.data).reshape(-1, *context.subnet.head.input_shape).to(weight)
+    return pass_norm(context.model, UnitPath(context.model, context.place), proposal, [(x, x)], resize=False)

@@ -49,7 +49,9 @@ class _BoundaryPart:
     """The boundary between classes i and j within one closed region: ``w x + b = 0, N x <= s``."""
 
     def __init__(self, region: Polytope, sides: Sides, i: int, j: int) -> None:
-        J, y = _as_two_logits(region.J, region.y)
+        J, y = region.J, region.y
+        if len(y) == 1:  # one output f is the two logits (0, f)
+            J, y = np.vstack([0 * J, J]), np.append(0.0, y)
         self.sides = sides
         self.region = region
         self.w, self.b = J[i] - J[j], float(y[i] - y[j])
@@ -163,11 +165,6 @@ def _make_fold_point(
     z = as_logits(np.asarray(net(point[None])).reshape(1, -1))[0]
     distance = float(np.linalg.norm(point - x))
     return FoldPoint(point, part.sides, part.w, part.b, distance, how, float(abs(z[i] - z[j])))
-
-
-def _as_two_logits(J: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return a piece with one output f as one with the two logits (0, f)."""
-    return (J, y) if len(y) > 1 else (np.vstack([0 * J, J]), np.append(0.0, y))
 
 
 # -- across the creases -----------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,10 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from creases._program import Step, apply_sides, propagate, sides_at
+from creases._program import apply_sides, propagate, sides_at
 from creases._typing import Floats, Ints
 from creases.errors import InputError, ReadError
 from creases.growth.methods._first_order.route import UnitPath
+from creases.growth.methods._first_order.units import check_norm
 from creases.network import Network, Place, read
 from creases.network.surgery import copy_sharing_parameters, get_layer, unwrap_module
 
@@ -28,18 +29,25 @@ class Subnetwork:
 
     net: Network  #: from the layer's input (d,) on
     head: Network  #: from the model's input to the layer's
-    layer: int  #: the step of ``net`` that is the place's layer; a relu follows it
+    layer: int  #: the step of ``net`` that is the place's layer
+    bend: int  #: the step that is the relu of its units; a batch norm is before or behind it, or none
     consumer: int  #: the step of ``net`` that takes the place's units
 
     @property
     def weight(self) -> Floats:
-        """Return the layer's weights W (width, d)."""
-        return self._array(self.net.steps[self.layer], "weight")
+        """Return the units' weights W (width, d): the layer's, with those of a batch norm before the bend."""
+        rows = torch.eye(self.net.n_in, dtype=torch.float64)
+        for step in self.net.steps[self.layer : self.bend]:
+            rows = step.linear([rows])
+        return np.asarray(rows.numpy().T)
 
     @property
     def bias(self) -> Floats:
-        """Return the layer's biases b (width,)."""
-        return self._array(self.net.steps[self.layer], "offset")
+        """Return the units' biases b (width,)."""
+        at_zero = torch.zeros(1, self.net.n_in, dtype=torch.float64)
+        for step in self.net.steps[self.layer : self.bend]:
+            at_zero = step.apply([at_zero])
+        return np.asarray(at_zero.numpy()[0])
 
     @property
     def row_norm(self) -> float:
@@ -49,7 +57,7 @@ class Subnetwork:
     @property
     def leak(self) -> float:
         """Return the slope of the units' bend on its negative side."""
-        leak = self.net.steps[self.layer + 1].leak
+        leak = self.net.steps[self.bend].leak
         return 0.0 if leak is None else float(leak)
 
     @property
@@ -62,23 +70,13 @@ class Subnetwork:
         """Return whether the units feed the network's output directly."""
         return self.consumer == len(self.net.steps) - 1
 
-    @property
-    def consumer_has_bias(self) -> bool:
-        """Return whether the consumer has a bias."""
-        return self.net.steps[self.consumer].offset is not None
-
-    @staticmethod
-    def _array(step: Step, name: str) -> Floats:
-        array: Floats = step.tensors[name].numpy()
-        return array
-
     def view(self, x: Floats) -> SubnetworkView:
         """Run inputs (n, d) up to the consumer."""
         hidden: list[Tensor] = []
 
         def through(i: int, inputs: list[Tensor]) -> Tensor:
             value = self.net.steps[i].apply(inputs)
-            if i == self.layer + 1:
+            if i == self.bend:
                 hidden.append(value)
             return value
 
@@ -114,8 +112,9 @@ class SubnetworkView:
 
     @property
     def features(self) -> Floats:
-        """Return the features (n, f) of the consumer: the units' values, and 1 if it has a bias."""
-        if not self.subnet.consumer_has_bias:
+        """Return the features (n, f) of the consumer: the units' values, and 1 if it or a norm before has a bias."""
+        taker = self.subnet.net.steps[self.subnet.consumer]
+        if taker.offset is None and self.subnet.net.steps[taker.inputs[0] - 1].offset is None:
             return self.hidden
         return np.column_stack([self.hidden, np.ones(len(self.hidden))])
 
@@ -175,18 +174,19 @@ def check_place(model: nn.Module, place: Place) -> None:
     producer = get_layer(model, place.name)
     if not isinstance(producer, nn.Linear):
         raise refuse(f"it is a {type(producer).__name__}, whose units bend at many patches; use how='random' there")
-    if producer.bias is None:
-        raise refuse("it has no bias, so its creases all pass through 0")
-    if place.norm:
-        raise refuse("batch norm before the bend would move the crease in training")
-    if place.carriers:
-        raise refuse("its units have a slope of their own (PReLU), which would turn with training")
+    if len(place.carriers) > place.norm:
+        raise refuse("its units have a slope of their own (PReLU) or two batch norms, which would turn with training")
     if len(place.consumers) != 1 or place.consumers[0].size != place.width:
         raise refuse("its units are joined with others, or several layers take them; fold takes one linear layer")
     try:
         path = UnitPath(model, place)
     except InputError:
-        return  # reading the network shows what its units pass
+        path = None  # reading the network shows what its units pass
+    if producer.bias is None and not (path and path.has_norm_first):
+        raise refuse("it has no bias, so its creases all pass through 0")
+    if path is None:
+        return
+    check_norm(path)
     if path.is_smooth or path.value_at_zero:
         raise refuse(f"its bend ({place.bend or 'none'}) has no crease at 0")
 
@@ -210,10 +210,13 @@ def subnetwork_at(model: nn.Module, place: Place, input_shape: Sequence[int] | N
     refuse = partial(_refusal, place)
     net = read(model, input_shape).to(torch.float64)
     layer = _step(net, place.name, refuse)
-    bend = _only_reader(net, layer)
-    taker = None if bend is None else _only_reader(net, bend)
-    if bend is None or net.steps[bend].op != "relu" or bend != layer + 1 or not _has_shared_leak(net.steps[bend]):
+    norms = {link.path for link in place.carriers}
+    bend = _only_reader(net, layer, norms)
+    leak = None if bend is None else net.steps[bend].leak
+    is_relu = bend is not None and net.steps[bend].op == "relu" and (leak is None or leak.numel() == 1)
+    if bend is None or not is_relu or any(step.path not in norms for step in net.steps[layer + 1 : bend]):
         raise refuse(f"its bend ({place.bend or 'none'}) is not a relu of each unit alone")
+    taker = _only_reader(net, bend, norms)
     if taker is None or net.steps[taker].path != place.consumers[0].path or len(net.steps[taker].shape) != 1:
         raise refuse("more than a linear layer takes its units")
     start = net.steps[layer].inputs[0]
@@ -224,7 +227,7 @@ def subnetwork_at(model: nn.Module, place: Place, input_shape: Sequence[int] | N
             raise refuse(f"{step.path!r} also reads what comes before it, so its input does not settle the output")
     moved = [replace(step, inputs=tuple(value - start for value in step.inputs)) for step in net.steps[start:]]
     head = Network(net.steps[:start], net.input_shape)
-    return Subnetwork(Network(moved, net.shapes[start]), head, layer - start, taker - start)
+    return Subnetwork(Network(moved, net.shapes[start]), head, layer - start, bend - start, taker - start)
 
 
 def _refusal(place: Place, why: str) -> InputError:
@@ -238,13 +241,12 @@ def _step(net: Network, path: str, refuse: Callable[[str], InputError]) -> int:
     return steps[0]
 
 
-def _only_reader(net: Network, step: int) -> int | None:
+def _only_reader(net: Network, step: int, norms: Collection[str]) -> int | None:
+    """Return the only step that reads a step, behind batch norms; None where there are several or none."""
     readers = [i for i, other in enumerate(net.steps) if step + 1 in other.inputs]
-    return readers[0] if len(readers) == 1 else None
-
-
-def _has_shared_leak(step: Step) -> bool:
-    return step.leak is None or step.leak.numel() == 1
+    if len(readers) != 1:
+        return None
+    return _only_reader(net, readers[0], norms) if net.steps[readers[0]].path in norms else readers[0]
 
 
 def layer_inputs(subnet: Subnetwork, X: Any) -> tuple[Floats, Floats]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from creases.growth.integrations import _ranks as ranks
+from creases._validation import check_choice
+from creases.errors import InputError
+from creases.growth._integrations import _ranks as ranks
 from creases.growth.methods._first_order.observation import Observation
 from creases.growth.methods._first_order.route import Route, as_rows
-from creases.growth.methods._first_order.statistics import ConsumerSums, Statistics
+from creases.growth.methods._first_order.statistics import Statistics
 from creases.growth.methods._first_order.units import NewUnits
 
 
@@ -73,12 +76,18 @@ _RELATIVE = 1e-7  # singular values below this, relative to the first, are round
 CUTOFF = 1e-10
 
 
-def best_moves(sums: Statistics) -> dict[str, Tensor]:
+def best_moves(sums: Statistics, *, scaled: bool = True) -> dict[str, Tensor]:
     """Return by consumer the best change of its weights, transposed: dW*' (m, out), Prop. 3.1 of the TINY paper.
 
     ``dW* = (1/n) V_goal B_l' ((1/n) B_l B_l')^+``. Where units barely vary it is huge: :func:`tiny` searches its size.
+    Where inputs depend on each other, the smallest change is taken: in weights of inputs that are ``scaled`` to the
+    same mean square, or as they are (the generalised inverse of the paper).
     """
-    return {path: _best_move_of(part) for path, part in sums.consumers.items()}
+    moves = {}
+    for path, part in sums.consumers.items():
+        white, back = _whiten(part.inputs, part.moves, scaled)
+        moves[path] = back(white)
+    return moves
 
 
 def scale_moves(model: nn.Module, moves: dict[str, Tensor], factor: float) -> dict[str, Tensor]:
@@ -121,7 +130,13 @@ def projected_pairs(sums: Statistics, moves: dict[str, Tensor]) -> dict[str, Ten
     }
 
 
-def optimal_units(sums: Statistics, *, count: int | None = None, project: bool = True) -> NewUnits:
+def optimal_units(
+    sums: Statistics,
+    *,
+    count: int | None = None,
+    project: bool = True,
+    solver: Literal["cholesky", "lobpcg"] = "cholesky",
+) -> NewUnits:
     """Return the optimal new units (Prop. 3.2, 3.3), at most ``count`` of them [1]_.
 
     With ``S = L L'`` and the SVD ``L^-1 N = sum lambda_k u_k v_k'``: ``alpha_k = sqrt(lambda_k) L^-T u_k`` and
@@ -137,26 +152,51 @@ def optimal_units(sums: Statistics, *, count: int | None = None, project: bool =
         Number of units, at most; None for all.
     project
         Whether to approximate V_proj; otherwise V_goal.
+    solver
+        "cholesky", or "lobpcg" for the eigenproblem of Prop. 3.3 without a decomposition of S, which must be positive
+        definite and have three times as many rows as there are units. On a CPU it takes several times as long for every
+        size that fits into memory.
 
     References
     ----------
     .. [1] "Spotting Expressivity Bottlenecks and Fixing Them Optimally", anonymous, under review (a later version:
        Verbockhaven, Rudkiewicz, Chevallier, Charpiat, "Growing Tiny Networks", TMLR 2024).
     """
+    check_choice(solver, ("cholesky", "lobpcg"), "solver")
     moves = best_moves(sums) if project else {}
     pairs = projected_pairs(sums, moves) if project else {p: s.pairs / sums.count for p, s in sums.consumers.items()}
-    return solve_units(sums.features / sums.count, pairs, count=count)
+    solve = solve_units if solver == "cholesky" else _solve_by_lobpcg
+    return solve(sums.features / sums.count, pairs, count=count)
 
 
-def solve_units(s: Tensor, pairs: dict[str, Tensor], *, count: int | None) -> NewUnits:
-    """Return the optimal new units for S (d, d) and, by consumer, N as (out, d, *columns of one unit)."""
+def solve_units(s: Tensor, pairs: dict[str, Tensor], *, count: int | None, as_printed: bool = False) -> NewUnits:
+    """Return the optimal new units for S (d, d) and, by consumer, N as (out, d, *columns of one unit).
+
+    With ``as_printed`` inputs are not scaled, and every singular vector is a unit, be its lambda rounding alone: the
+    printed widths of networks on MNIST have one for each of the ten classes, of which the softmax determines nine.
+    """
     n = join_columns(pairs)
-    white, back = _whiten(s, n)
+    white, back = _whiten(s, n, scaled=not as_printed)
     u, values, vh = torch.linalg.svd(white, full_matrices=False)
     limit = min(n.shape) if count is None else min(count, *n.shape)
-    k = int((values[:limit] > _RELATIVE * values[:1].sum()).sum())
+    least = 0.0 if as_printed else _RELATIVE * float(values[:1].sum())
+    k = int((values[:limit] > least).sum())
     root = values[:k].sqrt()
     return NewUnits(back(u[:, :k]) * root, split_columns(vh[:k] * root[:, None], pairs), values[:k], len(white))
+
+
+def _solve_by_lobpcg(s: Tensor, pairs: dict[str, Tensor], *, count: int | None) -> NewUnits:
+    """Return the optimal new units by ``N N' alpha = lambda^2 S alpha`` and ``omega = N' alpha`` (Prop. 3.3)."""
+    n = join_columns(pairs)
+    k = min(n.shape) if count is None else min(count, *n.shape)
+    if 3 * k > len(s) or int(torch.linalg.cholesky_ex(s)[1]):
+        raise InputError("solver", "be 'cholesky' unless S is positive definite and three times as wide", "'lobpcg'")
+    start = torch.linalg.qr(n)[0][:, :k]
+    squares, alpha = torch.lobpcg(n @ n.T, B=s, X=start, niter=20 * len(s), tol=1e-12, largest=True)
+    root = squares.clamp_min(0).sqrt().sqrt()  # of lambda
+    k = int((root.square() > _RELATIVE * root[:1].square().sum()).sum())
+    omega = (alpha[:, :k].T @ n) / root[:k, None]
+    return NewUnits(alpha[:, :k] * root[:k], split_columns(omega, pairs), root[:k].square(), len(s))
 
 
 def join_columns(pairs: dict[str, Tensor]) -> Tensor:
@@ -177,17 +217,20 @@ def whitening_matrix(s: Tensor) -> Tensor:
     return _whiten(s, torch.eye(len(s), dtype=s.dtype, device=s.device))[0].T
 
 
-def _whiten(s: Tensor, x: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-    """Return W' x (r, k) for x (d, k), and the function that applies W of :func:`whitening_matrix`."""
+def _whiten(s: Tensor, x: Tensor, scaled: bool = True) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    """Return W' x (r, k) for x (d, k), and the function that applies W of :func:`whitening_matrix`.
+
+    Which directions count as zero goes by inputs of the same mean square, or as they are if not ``scaled``.
+    """
     size = s.diagonal().clamp_min(0).sqrt()
     active = (size > 0).nonzero()[:, 0]
     if not len(active):
         return x[:0], lambda y: y.new_zeros(len(s), y.shape[1])
-    scale = (1 / size[active])[:, None]
+    scale = (1 / size[active] if scaled else torch.ones_like(size[active]))[:, None]
     inner = s if len(active) == len(s) else s[active][:, active]
     correlation = (inner * scale).mul_(scale.T)
     root, failed = torch.linalg.cholesky_ex(correlation)
-    if not int(failed) and float(root.diagonal().square().min()) > CUTOFF * len(correlation):
+    if not int(failed) and float(root.diagonal().square().min()) > CUTOFF * float(correlation.trace()):
         white = torch.linalg.solve_triangular(root, x[active] * scale, upper=False)
         return white, lambda y: _scatter_rows(
             torch.linalg.solve_triangular(root.T, y, upper=True) * scale, active, len(s)
@@ -201,8 +244,3 @@ def _whiten(s: Tensor, x: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
 def _scatter_rows(rows: Tensor, active: Tensor, d: int) -> Tensor:
     """Return d rows: the kept ones at their places, the others 0."""
     return rows if len(active) == d else rows.new_zeros(d, rows.shape[1]).index_copy_(0, active, rows)
-
-
-def _best_move_of(part: ConsumerSums) -> Tensor:
-    white, back = _whiten(part.inputs, part.moves)
-    return back(white)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
-from math import inf, isfinite, log2
+from math import inf, isfinite
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from creases.errors import InputError
+from creases.growth._integrations import _ranks as ranks
 from creases.growth._objective import Loss
-from creases.growth.integrations import _ranks as ranks
 from creases.growth.methods._first_order.observation import (
     Batches,
     Observation,
@@ -28,9 +27,11 @@ from creases.growth.methods._first_order.units import NewUnits, pre_activations,
 from creases.network import Place
 from creases.network.surgery import without_side_effects
 
-_MAX_STEPS = 12  # sizes tried, at most
-_BRACKET = 8  # sizes on both sides of the best within this ratio are close enough for a parabola
-_MIN_GAIN = 1e-6  # a smaller decrease, relative to the loss, counts as none
+#: Powers of 4 that are tried first; where the last one is the best, further ones follow, as many again.
+_FIRST, _FURTHER = range(-5, 4), 8
+
+#: Sizes are powers of 2, and their exponents multiples of this, so that rounding errors of the loss do not move them.
+_STEP = 1 / 4096
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class LineSearchResult:
     after: float
     samples: int
     tried: int  #: number of sizes
+    smallest: float  #: of the sizes tried
 
 
 Change = Callable[[Tensor], Tensor]
@@ -54,8 +56,7 @@ class ChangedModel:
         self.observer, self.x, self.target = observer, x, target
         self.twin = frozen_copy(observer.twin)
         seen = observer.observe(x, target)
-        self.layer_input, self.first = seen.layer_input, seen.loss  #: the present loss, summed over the batch
-        self.consumer_inputs = seen.consumer_inputs  #: by consumer's path
+        self.layer_input, self.consumer_inputs = seen.layer_input, seen.consumer_inputs  #: the latter by path
         self.like = seen.goals  #: by consumer's path, of the shape of its output
         self.changes: dict[str, Change] = {}
         for link in observer.place.consumers:
@@ -78,40 +79,51 @@ Moved = Sequence[dict[str, Tensor]]
 def line_search(
     route: Route, runs: Sequence[ChangedModel], units: NewUnits, *, fan_in: bool = True, moved: Moved | None = None
 ) -> LineSearchResult:
-    """Return the factor of new units at which the loss on some batches is smallest (eq. 7): quartering, then parabolas.
+    """Return the factor of new units at which the loss on some batches is smallest (eq. 7).
 
     Incoming weights are multiplied by the factor; with ``fan_in`` False the outgoing ones. ``moved`` is what a change
     of the existing weights adds to the consumers' outputs (:func:`search_move`).
     """
+    beside = [{}] * len(runs) if moved is None else moved
     inner = [pre_activations(route, run.layer_input, units.alpha) for run in runs]
 
     def changes(number: int, factor: float) -> dict[str, Change]:
+        if not factor:
+            return _changes(route, None, None, beside[number])
         arrived = route.propagate(factor * inner[number] if fan_in else inner[number], route.bend)
-        out: dict[str, Change] = {}
-        for consumer in route.consumers:
-            path = consumer.link.path
-            columns = units.omega[path] if fan_in else factor * units.omega[path]
-            more = None if moved is None else moved[number][path]
-            out[path] = partial(_add_both, consumer, units=arrived, columns=columns, more=more)
-        return out
+        outer = units if fan_in else resize_units(units, factor, fan_in=False)
+        return _changes(route, arrived, outer, beside[number])
 
-    return _search(runs, changes, lambda number: {} if moved is None else _additions(moved[number]))
+    return _search(route, runs, changes)
 
 
-def search_move(route: Route, runs: Sequence[ChangedModel], moves: dict[str, Tensor]) -> tuple[LineSearchResult, Moved]:
-    """Return the factor gamma_0 of the best move dW*' (m, out) by consumer (eq. 6), and what it adds at that factor."""
+def search_move(
+    route: Route, runs: Sequence[ChangedModel], moves: dict[str, Tensor], units: NewUnits | None = None
+) -> tuple[LineSearchResult, Moved]:
+    """Return the factor gamma_0 of the best move dW*' (m, out) by consumer (eq. 6), and what it adds at that factor.
+
+    ``units`` are there already, at their size.
+    """
+    paths = [consumer.link.path for consumer in route.consumers]
     moved = [
         {
-            e.link.path: e.move_response(run.like[e.link.path], run.consumer_inputs[e.link.path], moves[e.link.path])
-            for e in route.consumers
+            path: consumer.move_response(run.like[path], run.consumer_inputs[path], moves[path])
+            for path, consumer in zip(paths, route.consumers, strict=True)
         }
+        for run in runs
+    ]
+    arrived = [
+        None if units is None else route.propagate(pre_activations(route, run.layer_input, units.alpha), route.bend)
         for run in runs
     ]
 
     def scaled(number: int, factor: float) -> dict[str, Tensor]:
         return {path: factor * part for path, part in moved[number].items()}
 
-    result = _search(runs, lambda number, factor: _additions(scaled(number, factor)), lambda number: {})
+    def changes(number: int, factor: float) -> dict[str, Change]:
+        return _changes(route, arrived[number], units, scaled(number, factor))
+
+    result = _search(route, runs, changes)
     return result, [scaled(number, result.factor) for number in range(len(runs))]
 
 
@@ -121,77 +133,66 @@ def resize_units(units: NewUnits, factor: float, *, fan_in: bool = True) -> NewU
     return scale_units(units, factor * ones, ones) if fan_in else scale_units(units, ones, factor * ones)
 
 
-def _add_both(consumer: Consumer, out: Tensor, units: Tensor, columns: Tensor, more: Tensor | None) -> Tensor:
-    after = consumer.add_response(out, units, columns)
-    return after if more is None else after + more.to(after.dtype)
+def _changes(
+    route: Route, arrived: Tensor | None, units: NewUnits | None, beside: dict[str, Tensor]
+) -> dict[str, Change]:
+    """Return by consumer the change of its output by units, if there are any, and by what is added beside them."""
 
+    def change(consumer: Consumer, out: Tensor) -> Tensor:
+        path = consumer.link.path
+        after = out if arrived is None or units is None else consumer.add_response(out, arrived, units.omega[path])
+        return after + beside[path].to(after.dtype) if beside else after
 
-def _additions(parts: dict[str, Tensor]) -> dict[str, Change]:
-    return {path: partial(_add, part) for path, part in parts.items()}
-
-
-def _add(part: Tensor, out: Tensor) -> Tensor:
-    return out + part.to(out.dtype)
+    return {consumer.link.path: partial(change, consumer) for consumer in route.consumers}
 
 
 def _search(
-    runs: Sequence[ChangedModel],
-    changes: Callable[[int, float], dict[str, Change]],
-    start: Callable[[int], dict[str, Change]],
+    route: Route, runs: Sequence[ChangedModel], changes: Callable[[int, float], dict[str, Change]]
 ) -> LineSearchResult:
-    """Search the factor of changes of the consumers' outputs, by batch, beside the changes at factor 0."""
-    first = [run.loss(begin) if (begin := start(number)) else run.first for number, run in enumerate(runs)]
-    sums = torch.tensor([sum(len(run.x) for run in runs), sum(first)], dtype=torch.float64)
-    ranks.sum_over_ranks([sums])
-    n, before = int(sums[0]), float(sums[1] / sums[0])
+    """Search the factor of changes of the consumers' outputs, by batch."""
+    count = torch.tensor(float(sum(len(run.x) for run in runs)), dtype=torch.float64)
+    ranks.sum_over_ranks([count])
 
     def loss(factor: float) -> float:
         total = torch.zeros((), dtype=torch.float64)
         for number, run in enumerate(runs):
             total += run.loss(changes(number, factor))
         ranks.sum_over_ranks([total])
-        return float(total) / n if isfinite(total) else inf
+        return float(total / count) if isfinite(total) else inf
 
-    return minimize_loss(loss, before, n)
+    weight = route.producer.weight
+    assert isinstance(weight, Tensor)
+    return minimize_loss(loss, int(count), least=8 * torch.finfo(weight.dtype).eps)
 
 
-def minimize_loss(loss: Callable[[float], float], before: float, n: int) -> LineSearchResult:
-    """Return the size at which a loss is smallest; ``before``: the loss at size 0, on n samples."""
-    tried = {0.0: before, 1.0: loss(1.0)}
-    for _ in range(_MAX_STEPS):
-        size = _round_size(_next_size(tried))
-        if size in tried:
+def minimize_loss(loss: Callable[[float], float], n: int, *, least: float = 0.0) -> LineSearchResult:
+    """Return the size at which a loss on n samples is smallest: powers of 4, then Brent's method about the best.
+
+    ``least`` is the smallest decrease, relative to the loss, that counts.
+    """
+    from scipy.optimize import minimize_scalar
+
+    tried: dict[float, float] = {}
+
+    def at(exponent: float) -> float:
+        exponent = round(exponent / _STEP) * _STEP
+        if exponent not in tried:
+            tried[exponent] = loss(2.0**exponent)
+        return tried[exponent]
+
+    before, exponents = loss(0.0), [2.0 * power for power in _FIRST]
+    best = min(exponents, key=at)
+    for _ in range(_FURTHER):
+        if exponents[0] < best < exponents[-1]:
             break
-        tried[size] = loss(size)
-    best = min(tried, key=lambda size: tried[size])
-    if not tried[best] < before - _MIN_GAIN * abs(before):
-        return LineSearchResult(0.0, before, before, n, len(tried) - 1)
-    return LineSearchResult(best, before, tried[best], n, len(tried) - 1)
-
-
-def _round_size(size: float) -> float:
-    """Return a size as a power of the fourth root of 2, so that rounding errors of the loss do not change it."""
-    return float(2.0 ** (round(4 * log2(size)) / 4))
-
-
-def _next_size(tried: dict[float, float]) -> float:
-    """Return the next size to try: the minimum of a parabola through the best and its two neighbours."""
-    sizes = sorted(tried)
-    at = min(range(len(sizes)), key=lambda i: tried[sizes[i]])
-    best = sizes[at]
-    if at == 0:
-        return sizes[1] / 4
-    if len(sizes) == 2:
-        return 4 * best
-    low, middle, high = three = sizes[at - 1 : at + 2] if at + 1 < len(sizes) else sizes[at - 2 :]
-    if not all(isfinite(tried[size]) for size in three):
-        return (low + middle) / 2
-    first, second = ((tried[b] - tried[a]) / (b - a) for a, b in pairwise(three))
-    curvature = (second - first) / (high - low)
-    vertex = (low + middle) / 2 - first / (2 * curvature) if curvature > 0 else inf
-    if best == high:  # the minimum may lie outside of all sizes tried
-        return min(max(vertex, 2 * best), 4 * best)
-    return vertex if high <= _BRACKET * low or _round_size(vertex) != best else (low + best) / 2
+        exponents = [best - 2, *exponents] if best == exponents[0] else [*exponents, best + 2]
+        best = min(exponents, key=at)
+    if isfinite(at(best)):
+        minimize_scalar(at, bounds=(best - 2, best + 2), method="bounded", options={"xatol": _STEP})
+    best, smallest = min(tried, key=lambda exponent: tried[exponent]), 2.0 ** min(tried)
+    if not tried[best] < before - least * abs(before):
+        return LineSearchResult(0.0, before, before, n, len(tried), smallest)
+    return LineSearchResult(2.0**best, before, tried[best], n, len(tried), smallest)
 
 
 _EVERY = 5  # without validation samples of their own, every fifth sample is held out
@@ -209,40 +210,74 @@ class GrowthSample:
     runs: list[ChangedModel]
     has_validation: bool  #: whether the validation samples are not those of the sums
 
+    def after(self, change: Mapping[str, Tensor]) -> GrowthSample:
+        """Return the sample with other observations: those of the model whose parameters have moved by a change."""
+        moved = replace(self.observer, twin=_moved_copy(self.observer.twin, change))
+        with ranks.fail_together():
+            route, observations, sums = _observe(moved, self.batches)
+        ranks.sum_over_ranks(sums.tensors())
+        return replace(self, observer=moved, route=route, observations=observations, sums=sums)
+
 
 def gather_sample(
-    model: nn.Module, place: Place | str, batches: Batches, loss: Loss, validation: Batches | None
+    model: nn.Module,
+    place: Place | str,
+    batches: Batches,
+    loss: Loss,
+    validation: Batches | None,
+    *,
+    hold_out: bool = True,
 ) -> GrowthSample:
-    """Run all batches once; every fifth sample is held out if there are no validation samples.
+    """Run all batches once; every fifth sample is held out if there are no validation samples and ``hold_out`` is set.
 
     Sums are over all ranks, without those that pair b_{l-1} with others.
     """
     with ranks.fail_together():
-        use, hold = _split_batches(batches, validation)
+        use, hold = _split_batches(batches, validation, hold_out)
         observer = PlaceObserver.from_model(model, place, loss, use[0][0])
-        observations = [observer.observe(*batch) for batch in use]
-        route = Route(observer.twin, observer.place, observations[0])
-        sums = empty_statistics(route, observations[0], paired=False)
-        for observation in observations:
-            add_batch(sums, route, observation)
+        route, observations, sums = _observe(observer, use)
         held = torch.tensor(float(len(hold)), dtype=torch.float64)
     ranks.sum_over_ranks([held, *sums.tensors()])
     with ranks.fail_together():
         runs = [ChangedModel(observer, *batch) for batch in (hold if held else use)]
-    # outputs are not needed any more
-    observations = [replace(each, layer_output=each.layer_output[:0]) for each in observations]
     return GrowthSample(observer, route, observations, sums, use, runs, bool(held))
 
 
+def _observe(
+    observer: PlaceObserver, batches: Sequence[tuple[Tensor, Any]]
+) -> tuple[Route, list[Observation], Statistics]:
+    """Return the route of units, the observations of batches, and their sums on this rank."""
+    observations = [observer.observe(*batch) for batch in batches]
+    route = Route(observer.twin, observer.place, observations[0])
+    sums = empty_statistics(route, observations[0], paired=False)
+    for observation in observations:
+        add_batch(sums, route, observation)
+    # outputs are not needed any more
+    return route, [replace(each, layer_output=each.layer_output[:0]) for each in observations], sums
+
+
+def _moved_copy(model: nn.Module, change: Mapping[str, Tensor]) -> nn.Module:
+    """Return a frozen copy of a model whose parameters, tied ones too, have moved by a change."""
+    twin = frozen_copy(model)
+    for name, move in change.items():
+        parameter = twin.get_parameter(name)
+        moved = nn.Parameter(parameter + move.to(parameter), requires_grad=False)
+        for module in twin.modules():
+            for leaf, own in module._parameters.items():
+                if own is parameter:
+                    module._parameters[leaf] = moved
+    return twin
+
+
 def _split_batches(
-    batches: Batches, validation: Batches | None
+    batches: Batches, validation: Batches | None, hold_out: bool
 ) -> tuple[list[tuple[Tensor, Any]], list[tuple[Tensor, Any]]]:
     """Return batches for the statistics and batches for the line search."""
     use: list[tuple[Tensor, Any]] = []
     hold = [] if validation is None else list(iterate_batches(validation, "validation"))
     number = 0
     for x, target in iterate_batches(batches):
-        if validation is not None or not isinstance(target, Tensor):
+        if validation is not None or not hold_out or not isinstance(target, Tensor):
             use.append((x, target))
             continue
         start = (_EVERY - 1 - number) % _EVERY

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
-from creases._validation import check_choice, check_count, check_number
+from creases._schema import BOOL
+from creases._validation import check_arguments, check_choice, check_count, check_number
 from creases.errors import InputError
 from creases.growth._objective import Loss
 from creases.growth._proposal import Proposal
-from creases.growth.integrations import _ranks as ranks
-from creases.growth.methods._evidence import Evidence, message_of
+from creases.growth.methods._evidence import Evidence, check_printed, message_of
 from creases.growth.methods._first_order.observation import Batches, Observation
-from creases.growth.methods._first_order.route import Route, UnitPath, as_rows
-from creases.growth.methods._first_order.statistics import (
-    Statistics,
-    batch_slices,
-    sample_size,
-    subtract_best_moves,
-    sum_pairs,
-)
+from creases.growth.methods._first_order.route import UnitPath
+from creases.growth.methods._first_order.statistics import sample_size, subtract_best_moves, sum_pairs
 from creases.growth.methods._first_order.units import (
     NewUnits,
     check_norm,
     choose_signs,
     first_order_fit,
+    first_order_gains,
     pass_norm,
-    pre_activations,
     scale_units,
     select_units,
     synchronize_units,
@@ -43,11 +37,12 @@ from creases.growth.methods._tiny.bottleneck import (
     ridge_squares,
     scale_moves,
     solve_units,
-    whitening_matrix,
 )
+from creases.growth.methods._tiny.higher_order import higher_order_units
 from creases.growth.methods._tiny.line_search import (
     GrowthSample,
     LineSearchResult,
+    Moved,
     gather_sample,
     line_search,
     resize_units,
@@ -57,141 +52,51 @@ from creases.network import Place
 from creases.network.surgery import unwrap_module
 
 FALLBACKS = ("second", "random")
-_TRIED = 4  # random units tried for each one that is proposed: the best of many are much alike
-_ROUNDS = 4
 
+#: Units of a growth step, and the share of the loss that lambda^2 must exceed, unless they are given.
+COUNT, TAU = 10, 1e-4
 
-def higher_order_units(
-    route: Route, observations: Sequence[Observation], sums: Statistics, kind: str, count: int, seed: int
-) -> tuple[NewUnits, Tensor]:
-    """Return at most ``count`` units with ``alpha' S alpha = 1``, and the first-order gain of each in omega.
-
-    For given incoming weights the loss falls fastest along ``omega = (1/n) sum_i v_goal sigma(z)``, here divided by the
-    mean of sigma(z)^2; the gain ``|(1/n) sum v_goal sigma(z)|^2 / mean(sigma(z)^2)`` is exact for every bend.
-
-    - "second": alpha solves ``max E[<v_goal, w> (alpha b)^2]``, w and alpha in turn: the quadratic term of sigma;
-    - "random": the best of many random directions, with creases through the samples.
-    """
-    w = whitening_matrix(sums.features / sums.count)
-    generator = torch.Generator().manual_seed(seed)
-    if kind == "random":
-        alpha = _random_weights(route, sums.features / sums.count, _TRIED * count, generator)
-    else:
-        alpha = _quadratic_weights(route, observations, w, count, generator)
-    units = _with_outputs(route, observations, torch.cat([alpha, -alpha], 1), w.shape[1], sums.count)
-    gains = units.values.square()
-    best = gains.argsort(descending=True, stable=True)
-    best = best[gains[best] > 0]
-    better = {number % alpha.shape[1]: number for number in reversed(best.tolist())}  # of a unit and its mirror image
-    chosen = [number for number in best.tolist() if better[number % alpha.shape[1]] == number]
-    units = synchronize_units(select_units(units, torch.tensor(chosen[:count], dtype=torch.int64, device=best.device)))
-    return units, units.values.square()
-
-
-def _random_weights(route: Route, s: Tensor, count: int, generator: torch.Generator) -> Tensor:
-    """Return normal weights (d, count), each with its crease a normal number of deviations off the samples' mean."""
-    d = len(s) - route.has_bias
-    alpha = s.new_zeros(len(s), count)
-    normal = torch.randn(d + 1, count, generator=generator, dtype=torch.float64).to(s)
-    alpha[:d] = torch.where(s.diagonal()[:d, None] > 0, normal[:d], 0.0)
-    if route.has_bias:
-        mean = s[d, :d] @ alpha[:d]
-        spread = ((alpha[:d] * (s[:d, :d] @ alpha[:d])).sum(0) - mean.square()).clamp_min(0).sqrt()
-        alpha[d] = -(mean + spread * normal[d])
-    size = (alpha * (s @ alpha)).sum(0).clamp_min(0).sqrt()
-    return alpha / torch.where(size > 0, size, 1.0)
-
-
-def _with_outputs(route: Route, observations: Sequence[Observation], alpha: Tensor, rank: int, n: Tensor) -> NewUnits:
-    """Return the best outgoing weights for incoming weights alpha; the squared values are the gains."""
-    omega: dict[str, Tensor] = {}
-    square = alpha.new_zeros(alpha.shape[1])
-    for batch in observations:
-        for part in batch_slices(route, batch):
-            arrived = route.propagate(pre_activations(route, batch.layer_input[part], alpha), route.bend)
-            square += arrived.flatten(2).square().sum((0, 2)) / n
-            for consumer in route.consumers:
-                path = consumer.link.path
-                pair = consumer.correlate(arrived, consumer.goals(batch.goals[path][part])) / n
-                omega[path] = omega[path] + pair if path in omega else pair
-    ranks.sum_over_ranks([square, *omega.values()])
-    norm = torch.where(square > 0, 1 / square, 0.0)
-    gains = torch.stack([pair.movedim(1, 0).flatten(1).square().sum(1) for pair in omega.values()]).sum(0) * norm
-    scaled = {path: pair * norm.reshape(1, -1, *[1] * (pair.ndim - 2)) for path, pair in omega.items()}
-    return NewUnits(alpha, scaled, gains.sqrt(), rank)
-
-
-def _quadratic_weights(
-    route: Route, observations: Sequence[Observation], w: Tensor, count: int, generator: torch.Generator
-) -> Tensor:
-    """Return weights whose square correlates with the desired change: eigenvectors of sum_i <v_i, w> b b'."""
-    if any(consumer.kind != "linear" for consumer in route.consumers):
-        raise InputError(
-            "fallback",
-            "be 'random' or None where a consumer is not linear at each position",
-            "'second'",
-        )
-    outs = sum(len(observations[0].goals[consumer.link.path].movedim(-1, 0)) for consumer in route.consumers)
-    direction = torch.randn(outs, generator=generator, dtype=torch.float64).to(w)
-    alpha = w[:, :0]
-    for _ in range(_ROUNDS):
-        moment = w.new_zeros(w.shape[1], w.shape[1])
-        for batch in observations:
-            white, goals = _rows(route, batch, w)
-            moment += (white * (goals @ direction)[:, None]).T @ white
-        ranks.sum_over_ranks([moment])
-        strength, vectors = torch.linalg.eigh(moment)
-        order = strength.abs().argsort(descending=True)[:count]
-        alpha = w @ vectors[:, order]
-        direction = torch.zeros_like(direction)
-        for batch in observations:
-            white, goals = _rows(route, batch, w)
-            direction += goals.T @ (white @ vectors[:, order[0]]).square()
-        ranks.sum_over_ranks([direction])
-    return alpha
-
-
-def _rows(route: Route, batch: Observation, w: Tensor) -> tuple[Tensor, Tensor]:
-    """Return whitened inputs (rows, r) and goals of all consumers (rows, out), one row per sample and position."""
-    features = as_rows(route.propagate_linear(route.features(batch.layer_input)))
-    goals = [as_rows(consumer.goals(batch.goals[consumer.link.path])) for consumer in route.consumers]
-    return features @ w, torch.cat(goals, 1)
-
-
-_LEAST = 2000  # samples for the statistics of vectors, where there are as many
+#: Samples of the first growth step as printed (appendix C), and ours for vectors, at least.
+FIRST_SAMPLES, LEAST_SAMPLES = 100, 2000
 
 
 @dataclass(frozen=True)
 class Tiny:
-    """Growth by the units that reduce an expressivity bottleneck most; see :func:`tiny`."""
+    """Growth by the units that reduce an expressivity bottleneck most; see :func:`tiny`.
 
-    count: int = 10
-    tau: float = 1e-4
+    With ``as_printed`` the first growth step of a place uses 100 samples, and later ones :func:`sample_size` (appendix
+    C of the paper; as a factor after every step the printed ``n <- n sqrt(max(...))`` would soon take all samples).
+    """
+
+    count: int | None = None  #: None: 10; as printed as many as there are
+    tau: float | None = None  #: None: 1e-4; as printed 0
     fallback: Literal["second", "random"] | None = "random"
     above_noise: bool = True
     ridge: float = 0.1
     move: bool = False
+    as_printed: bool = False
     samples: int | None = None  #: for the statistics, and as many for the line search; None: :func:`sample_size`
 
     def check(self, model: nn.Module, place: Place) -> str:
         """Return why TINY cannot grow a place; "" where it can."""
-        return message_of(lambda: _check_path(UnitPath(model, place), self.fallback))
+        return message_of(lambda: _check_path(UnitPath(model, place), None if self.as_printed else self.fallback))
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
-        batches, validation = evidence.draw(self.samples or enough_samples(model, place))
-        options: dict[str, Any] = {
-            "count": self.count,
-            "tau": self.tau,
-            "fallback": self.fallback,
-            "above_noise": self.above_noise,
-            "ridge": self.ridge,
-            "move": self.move,
-            "validation": validation,
-        }
-        return tiny(model, place, batches, evidence.objective.loss, seed=evidence.seed, **options)
+        number, validation = sample_size(model, place), None
+        if self.as_printed:
+            grown = any(e.get("place") == place.name and e.get("as_printed") for e in evidence.earlier)
+            batches, _ = evidence.draw(self.samples or (number if grown else FIRST_SAMPLES))
+        else:  # few samples make noise look like gain; positions of convolutions are samples enough
+            is_vector = isinstance(unwrap_module(model).get_submodule(place.name), nn.Linear)
+            batches, validation = evidence.draw(self.samples or (max(number, LEAST_SAMPLES) if is_vector else number))
+        options = {name: value for name, value in vars(self).items() if name != "samples"}
+        return tiny(
+            model, place, batches, evidence.objective.loss, validation=validation, seed=evidence.seed, **options
+        )
 
 
+@check_arguments(move=BOOL, as_printed=BOOL, project=BOOL, above_noise=BOOL)
 def tiny(
     model: nn.Module,
     place: Place | str,
@@ -199,13 +104,14 @@ def tiny(
     loss: Loss,
     *,
     validation: Batches | None = None,
-    count: int = Tiny.count,
-    tau: float = Tiny.tau,
+    count: int | None = None,
+    tau: float | None = None,
     project: bool = True,
     fallback: str | None = Tiny.fallback,
     above_noise: bool = Tiny.above_noise,
     ridge: float = Tiny.ridge,
     move: bool = Tiny.move,
+    as_printed: bool = Tiny.as_printed,
     seed: int = 0,
 ) -> Proposal:
     """Propose the units that most reduce the expressivity bottleneck after a place [1]_.
@@ -214,6 +120,12 @@ def tiny(
     approximated by new units in closed form (Prop. 3.2). The sign of each unit is chosen by its exact slope. Outgoing
     weights (over all consumers) have length 1, and one factor gamma of all incoming weights, ``gamma L^-T u_k``, is
     chosen by a line search on validation samples (eq. 7).
+
+    From the paper are the desired change, dW*, the units, their rank, and the two line searches. Ours are: the ridge,
+    the noise level, the largest ``count``, the rule of ``tau`` (the paper prints ``lambda^2 L > tau``), signs, held-out
+    samples for the line searches and how many samples there are, the stronger half where all units do not help, units
+    that are left out where no size helps, ``fallback``, and that dW* is not applied unless ``move`` is set. With
+    ``as_printed`` there is none of these.
 
     A batch norm before the bend would undo that size: the norm's own entries for the new units take it then, and for
     ReLU and its like the size goes to the outgoing weights, so that the norm's weight is that of the existing units.
@@ -229,11 +141,11 @@ def tiny(
     batches, loss
         As in :func:`statistics`.
     validation
-        Batches for the line search; by default every fifth sample is held out for it. With several ranks, each passes
-        its own share, which may be empty.
+        Batches for the line searches; by default every fifth sample is held out for them, and as printed none is. With
+        several ranks, each passes its own share, which may be empty.
     count, tau
-        At most ``count`` units are proposed, those whose lambda^2 exceeds tau times the mean loss. If no scale of all
-        of them lowers the validation loss, the stronger half is tried, and so on.
+        At most ``count`` units are proposed (10), those whose lambda^2 exceeds tau (1e-4) times the mean loss. If no
+        scale of all of them lowers the validation loss, the stronger half is tried, and so on.
     project
         Whether units approximate V_proj, which the existing weights cannot provide (they would adapt by training), or
         all of V_goal, which lowers the loss most if no weight is trained.
@@ -247,8 +159,15 @@ def tiny(
         Added to the second moments S of the inputs, relative to their mean; 0 for S as it is. It keeps weights small in
         directions in which inputs hardly vary, where few samples show mostly noise.
     move
-        Whether to also propose the best change dW* of the existing weights after the place (Prop. 3.1), scaled by the
-        factor gamma_0 of a separate line search on validation samples (eq. 6), unless no factor lowers their loss.
+        Whether to move the existing weights after the place by their best change dW* (Prop. 3.1), times the factor
+        gamma_0 at which the validation loss is least (eq. 6). Signs and sizes of units are then those of the moved
+        network, and so are units: those of Prop. 3.2 and those of statistics after the move both go through equation 7,
+        the better ones are proposed, and gamma_0 is searched again beside them. The move is proposed without units too.
+    as_printed
+        Whether to propose dW* and units as the paper prints them: all units of Prop. 3.2 (or ``count`` of them) whose
+        ``lambda^2 L`` exceeds tau (0), with the generalised inverse of S where it is singular, for gamma_0 of equation
+        6 and gamma of equation 7, both on the samples of the statistics. Where no gamma lowers the loss there, the
+        smallest that was tried is taken, since the neighborhood of equation 7 is positive.
     seed
         Seed of random units.
 
@@ -265,6 +184,7 @@ def tiny(
 
     Examples
     --------
+    >>> import torch
     >>> numbers = torch.Generator().manual_seed(0)
     >>> x = torch.rand(200, 1, generator=numbers) * 4 - 2
     >>> model = nn.Sequential(nn.Linear(1, 1), nn.ReLU(), nn.Linear(1, 1))
@@ -275,65 +195,201 @@ def tiny(
     >>> proposal.count, proposal.explanation["reason"]
     (1, '')
     """
-    check_count(count, "count")
-    check_number(tau, "tau", least=0)
+    if count is not None:
+        check_count(count, "count")
+    if tau is not None:
+        check_number(tau, "tau", least=0)
     check_choice(fallback, (*FALLBACKS, None), "fallback")
     check_number(ridge, "ridge", least=0)
+    if as_printed:
+        check_printed(project=(project, True), fallback=(fallback, Tiny.fallback), move=(move, Tiny.move))
+        check_printed(above_noise=(above_noise, Tiny.above_noise), ridge=(ridge, Tiny.ridge))
+        sample = gather_sample(model, place, batches, loss, validation, hold_out=False)
+        _check_path(sample.route, None)
+        return _printed_proposal(sample, count, tau or 0.0)
+    rules = _Rules(COUNT if count is None else count, TAU if tau is None else tau, project, above_noise, ridge)
     sample = gather_sample(model, place, batches, loss, validation)
     _check_path(sample.route, fallback)
-    explanation = _measured_bottleneck(sample, tau)
+    explanation = _measured_bottleneck(sample, rules.tau)
     if why := _dead_layer_reason(sample):
         return _empty_proposal(sample, explanation, why)
     moves = best_moves(sample.sums)
-    projected = [subtract_best_moves(sample.route, observation, moves) for observation in sample.observations]
-    units = _ridge_units(sample, projected if project else sample.observations, ridge, count)
-    explanation |= {"project": project, "lambda": units.values.tolist(), "rank": units.rank}
-    explanation["gain_by_chance"] = units.rank * explanation["bottleneck"] / explanation["samples"]
-    least = tau * sample.sums.mean_loss
-    if above_noise:
-        noise = noise_level(
-            sample.route, projected if project else sample.observations, units.rank, float(sample.sums.count)
-        )
-        explanation["lambda_by_chance"] = noise**0.5
-        least = max(least, noise)
-    units = select_units(units, units.values.square() > least)
-    first_order = bool(sample.route.right_slope or sample.route.left_slope)
-    best = choose_signs(sample.route, sample.observations, units) if first_order and len(units.values) else None
-    if best is not None and len(best.gains):
-        explanation |= {"flipped": best.flipped, "gains": best.gains.tolist(), "errors": best.errors.tolist()}
-        strength = best.units.values
-        printed = scale_units(best.units, strength**-0.5, strength**-0.5)  # |omega| = 1
-        proposal = _sized_proposal(
-            sample, explanation, printed, best.gains / strength, projected, moves if move else None
-        )
-    else:
-        proposal = _empty_proposal(sample, explanation, _no_gain_reason(len(units.values)))
-    if proposal.count or fallback is None:
-        return proposal
-    units, gains = higher_order_units(sample.route, sample.observations, sample.sums, fallback, count, seed)
-    units = select_units(units, gains > tau * sample.sums.mean_loss)
-    if not len(units.values):
-        return _empty_proposal(sample, explanation, f"no correlation ({fallback}) with the desired change exceeds tau")
-    explanation |= {"fallback": fallback, "gains": units.values.square().tolist()}
-    return _sized_proposal(sample, explanation, units, units.values.square(), None)
+    first, sized = rules.spectrum(sample, moves), list[_Candidate]()
+    for step in _search_moves(sample, moves)[::-1] if move else [None]:  # the one of equation 6 last
+        spectra, after = [first], sample
+        if step is not None and step.factor:
+            after = sample.after(scale_moves(sample.observer.twin, moves, step.factor))
+            spectra.append(rules.spectrum(after, best_moves(after.sums)))
+        candidates = [_sign_units(after, spectrum, drop=spectrum is spectra[-1]) for spectrum in spectra]
+        sized += [_resize(sample, candidate, step) for candidate in candidates if len(candidate.gains)]
+    if step is not None:
+        sized = [candidate for candidate in sized if candidate.search.after <= step.search.after]
+    why = NO_SIZE if sized else NO_GAIN if len(spectra[-1].units.values) else NO_CORRELATION
+    if fallback is not None and not any(candidate.search.factor for candidate in sized):
+        units, gains = higher_order_units(after.route, after.observations, after.sums, fallback, rules.count, seed)
+        keep = gains > rules.tau * after.sums.mean_loss
+        sized, why = [], f"no correlation ({fallback}) with the desired change exceeds tau"
+        if bool(keep.any()):
+            numbers = {"fallback": fallback, "gains": gains[keep].tolist()}
+            sized = [_resize(sample, _Candidate(select_units(units, keep), gains[keep], numbers), step)]
+            why = NO_SIZE
+    explanation |= first.numbers
+    best = min(sized, key=lambda candidate: candidate.search.after, default=None)
+    if best is not None:
+        explanation |= best.numbers | {"line_search": _line_search_numbers(sample, best.search)}
+    if best is None or not best.search.factor:
+        return _empty_proposal(sample, explanation, why, step)
+    if step is not None:
+        step, best = _search_again(sample, best.step or step, best)
+    return _proposal(sample, explanation, best, step)
 
 
-def _ridge_units(sample: GrowthSample, goals: Sequence[Observation], ridge: float, count: int) -> NewUnits:
-    """Return the optimal units for the goals V_proj, or V_goal, with a ridge on S."""
+#: Why no unit is proposed.
+NO_CORRELATION = "no linear correlation with the desired change exceeds tau"
+NO_GAIN = "no unit lowers the loss while the existing weights stay fixed; train them further, or pass project=False"
+NO_SIZE = "the new units do not lower the loss on held-out samples, at any scale"
+
+
+@dataclass(frozen=True, eq=False)
+class _Spectrum:
+    """The units of Prop. 3.2 that count, and what they were computed from."""
+
+    units: NewUnits
+    projected: list[Observation]  #: with goals V_proj
+    lack: float  #: the bottleneck
+    numbers: dict[str, Any]  #: for the explanation
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """Which units of Prop. 3.2 count."""
+
+    count: int
+    tau: float
+    project: bool
+    above_noise: bool
+    ridge: float
+
+    def spectrum(self, sample: GrowthSample, moves: dict[str, Tensor]) -> _Spectrum:
+        """Return the units of a sample, whose best moves are given, that exceed tau and the noise level."""
+        route, sums = sample.route, sample.sums
+        projected = [subtract_best_moves(route, observation, moves) for observation in sample.observations]
+        goals = projected if self.project else sample.observations
+        pairs = {path: part / sums.count for path, part in sum_pairs(route, goals).items()}
+        s, n = sums.features / sums.count, float(sums.count)
+        added = ridge_squares(s, self.ridge, constant=route.has_bias)
+        units = solve_units(s + torch.diag(added), pairs, count=self.count)
+        freedom = degrees_of_freedom(s, added) if self.ridge else None
+        units = synchronize_units(units if freedom is None else replace(units, rank=round(freedom)))
+        lack, least = bottleneck(sums), self.tau * sums.mean_loss
+        numbers = {"project": self.project, "lambda": units.values.tolist(), "rank": units.rank}
+        numbers["gain_by_chance"] = units.rank * lack / n
+        if self.above_noise:
+            noise = noise_level(route, goals, units.rank, n)
+            numbers["lambda_by_chance"] = noise**0.5
+            least = max(least, noise)
+        return _Spectrum(select_units(units, units.values.square() > least), projected, lack, numbers)
+
+
+#: The size of units before it is searched.
+_UNSEARCHED = LineSearchResult(1.0, inf, inf, 0, 0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """Units, and the search of their size."""
+
+    units: NewUnits
+    gains: Tensor  #: (k,) fall of the loss to first order
+    numbers: dict[str, Any]  #: for the explanation
+    spectrum: _Spectrum | None = None  #: None for units of a higher order, of which the outgoing weights are scaled
+    search: LineSearchResult = _UNSEARCHED  #: of equation 7
+    step: _Move | None = None  #: beside which the size was searched
+
+
+@dataclass(frozen=True, eq=False)
+class _Move:
+    """The best move of the existing weights."""
+
+    moves: dict[str, Tensor]  #: dW*' (m, out) by consumer
+    search: LineSearchResult  #: of equation 6
+    moved: Moved  #: what it adds to the consumers' outputs, by batch
+    factor: float  #: gamma_0
+
+
+def _search_moves(sample: GrowthSample, moves: dict[str, Tensor]) -> list[_Move]:
+    """Return the best move at the size of equation 6; above 2^8, where the loss falls without end, smaller ones too."""
+    search, moved = search_move(sample.route, sample.runs, moves)
+    shares = [4.0**-k for k in range(8 if search.factor > 2.0**8 else 1)]
+    parts = [[{path: share * part for path, part in batch.items()} for batch in moved] for share in shares]
+    return [
+        _Move(moves, search, *pair) for pair in zip(parts, [share * search.factor for share in shares], strict=True)
+    ]
+
+
+def _search_again(sample: GrowthSample, step: _Move, candidate: _Candidate) -> tuple[_Move, _Candidate]:
+    """Return the move at the size that is best beside units, and the units with the loss that results."""
+    search, moved = search_move(sample.route, sample.runs, step.moves, candidate.units)
+    if search.after >= candidate.search.after:
+        return step, candidate
+    after = replace(candidate.search, after=search.after, tried=candidate.search.tried + search.tried)
+    return replace(step, moved=moved, factor=search.factor), replace(candidate, search=after)
+
+
+def _sign_units(sample: GrowthSample, spectrum: _Spectrum, *, drop: bool) -> _Candidate:
+    """Return units with the better sign at a sample, and outgoing weights of length 1; without those that gain nothing.
+
+    With ``drop`` False all stay.
+    """
+    route, units = sample.route, spectrum.units
+    if not len(units.values) or not (route.right_slope or route.left_slope):
+        return _Candidate(units, units.values[:0], {}, spectrum)
+    best = choose_signs(route, sample.observations, units, drop=drop)
+    strength = best.units.values
+    numbers = {"flipped": best.flipped, "gains": best.gains.tolist(), "errors": best.errors.tolist()}
+    printed = scale_units(best.units, strength**-0.5, strength**-0.5)  # |omega| = 1
+    return _Candidate(printed, best.gains / strength, numbers, spectrum)
+
+
+def _resize(sample: GrowthSample, candidate: _Candidate, step: _Move | None) -> _Candidate:
+    """Return units of the size that is best on validation samples; if none is, of the stronger half, and so on.
+
+    Incoming weights are scaled, and outgoing ones of units of a higher order.
+    """
+    fan_in, moved = candidate.spectrum is not None, None if step is None else step.moved
+    units, gains = candidate.units, candidate.gains
+    numbers = candidate.numbers | {"candidates": len(gains)}
+    size = line_search(sample.route, sample.runs, units, fan_in=fan_in, moved=moved)
+    while not size.factor and len(gains) > 1:
+        strongest = torch.arange(len(gains) // 2, device=gains.device)
+        units, gains = select_units(units, strongest), gains[strongest]
+        size = line_search(sample.route, sample.runs, units, fan_in=fan_in, moved=moved)
+    units = resize_units(units, size.factor, fan_in=fan_in) if size.factor else units
+    return replace(candidate, units=units, gains=gains * size.factor, numbers=numbers, search=size, step=step)
+
+
+def _printed_proposal(sample: GrowthSample, count: int | None, tau: float) -> Proposal:
+    """Propose the best move and the units of Prop. 3.1 and 3.2 at the sizes of equations 6 and 7."""
     route, sums = sample.route, sample.sums
-    pairs = {path: part / sums.count for path, part in sum_pairs(route, goals).items()}
-    s = sums.features / sums.count
-    added = ridge_squares(s, ridge, constant=route.has_bias)
-    units = solve_units(s + torch.diag(added), pairs, count=count)
-    freedom = degrees_of_freedom(s, added) if ridge else None
-    return synchronize_units(units if freedom is None else replace(units, rank=round(freedom)))
-
-
-def enough_samples(model: nn.Module, place: Place) -> int:
-    """Return :func:`sample_size`, for vectors at least 2,000: few samples make noise look like gain."""
-    size = sample_size(model, place)
-    is_vector = isinstance(unwrap_module(model).get_submodule(place.name), nn.Linear)
-    return max(size, _LEAST) if is_vector else size
+    explanation = _measured_bottleneck(sample, tau) | {"as_printed": True}
+    if why := _dead_layer_reason(sample):
+        return _empty_proposal(sample, explanation, why)
+    moves = best_moves(sums, scaled=False)
+    projected = [subtract_best_moves(route, observation, moves) for observation in sample.observations]
+    pairs = {path: part / sums.count for path, part in sum_pairs(route, projected).items()}
+    units = synchronize_units(solve_units(sums.features / sums.count, pairs, count=count, as_printed=True))
+    numbers = {"lambda": units.values.tolist(), "rank": units.rank}
+    units = select_units(units, units.values.square() * sums.mean_loss > tau)
+    step, strength = _search_moves(sample, moves)[0], units.values
+    if not len(strength):
+        return _empty_proposal(sample, explanation | numbers, "no unit's lambda^2 L exceeds tau", step)
+    units = scale_units(units, strength**-0.5, strength**-0.5)
+    size = line_search(route, sample.runs, units, moved=step.moved)
+    factor = size.factor or size.smallest
+    gains = first_order_gains(route, sample.observations, units) * factor
+    spectrum = _Spectrum(units, projected, explanation["bottleneck"], numbers)
+    candidate = _Candidate(resize_units(units, factor), gains, numbers | {"candidates": len(gains)}, spectrum, size)
+    return _proposal(sample, explanation, candidate, step)
 
 
 def _check_path(route: UnitPath, fallback: str | None) -> None:
@@ -341,20 +397,13 @@ def _check_path(route: UnitPath, fallback: str | None) -> None:
     name = route.place.name
     check_norm(route)
     if route.value_at_zero:
-        raise InputError(
-            "place",
-            "have a bend that is 0 at 0 for TINY, so that a small unit is a small change",
-            f"{name!r}, whose bend is {route.value_at_zero:.3g} there",
-            "use gradmax or random units",
-        )
+        expected = "have a bend that is 0 at 0 for TINY, so that a small unit is a small change"
+        got = f"{name!r}, whose bend is {route.value_at_zero:.3g} there"
+        raise InputError("place", expected, got, "use gradmax or random units")
     if not route.right_slope and not route.left_slope and fallback is None:
-        raise InputError(
-            "place",
-            "have a bend with a slope at 0 for TINY, so that small units have a first-order effect",
-            repr(name),
-            "use {0} or {1}",
-            [("fallback", "second"), ("fallback", "random")],
-        )
+        expected = "have a bend with a slope at 0 for TINY, so that small units have a first-order effect"
+        choices = [("fallback", "second"), ("fallback", "random")]
+        raise InputError("place", expected, repr(name), "use {0} or {1}", choices)
 
 
 def _measured_bottleneck(sample: GrowthSample, tau: float) -> dict[str, Any]:
@@ -385,65 +434,43 @@ def _dead_layer_reason(sample: GrowthSample) -> str:
     return ""
 
 
-def _no_gain_reason(count: int) -> str:
-    """Return why no unit of the spectrum is proposed."""
-    if not count:
-        return "no linear correlation with the desired change exceeds tau"
-    return (
-        f"none of the {count} candidate units lowers the loss while the existing weights stay fixed; train them "
-        "further, or pass project=False"
-    )
-
-
-def _sized_proposal(
-    sample: GrowthSample,
-    explanation: dict[str, Any],
-    units: NewUnits,
-    gains: Tensor,
-    projected: Sequence[Observation] | None,
-    moves: dict[str, Tensor] | None = None,
-) -> Proposal:
-    """Propose units of the size that is best on validation samples; if none is, try the stronger half.
-
-    With ``projected`` (V_proj) the incoming weights are scaled, otherwise the outgoing ones. With ``moves`` (dW*) the
-    existing weights move too.
-    """
-    fan_in = projected is not None
-    route, runs = sample.route, sample.runs
-    explanation["candidates"] = len(gains)
-    change, moved, gain = {}, None, 0.0
-    if moves is not None:
-        best, moved = search_move(route, runs, moves)
-        explanation["move"] = _line_search_numbers(best, sample.has_validation)
-        along = sum(float((moves[path] * part.moves).sum()) for path, part in sample.sums.consumers.items())
-        gain = best.factor * along / float(sample.sums.count)
-        change = scale_moves(sample.observer.twin, moves, best.factor) if best.factor else {}
-    size = line_search(route, runs, units, fan_in=fan_in, moved=moved)
-    while not size.factor and len(gains) > 1:
-        strongest = torch.arange(len(gains) // 2, device=gains.device)
-        units, gains = select_units(units, strongest), gains[strongest]
-        size = line_search(route, runs, units, fan_in=fan_in, moved=moved)
-    explanation["line_search"] = _line_search_numbers(size, sample.has_validation)
-    if not size.factor:
-        return _empty_proposal(
-            sample, explanation, "the new units do not lower the loss on held-out samples, at any scale"
-        )
-    if projected is not None:
-        along, square = first_order_fit(route, projected, units)
-        explanation["bottleneck_after"] = explanation["bottleneck"] - (max(along, 0.0) ** 2 / square if square else 0.0)
-    units = resize_units(units, size.factor, fan_in=fan_in)
-    gain += float(gains.sum()) * size.factor
-    explanation |= {"units": len(gains), "gain": gain}
+def _proposal(sample: GrowthSample, explanation: dict[str, Any], candidate: _Candidate, step: _Move | None) -> Proposal:
+    """Propose units at their size, and the best move beside them."""
+    route, spectrum, units = sample.route, candidate.spectrum, candidate.units
+    explanation |= candidate.numbers | {"line_search": _line_search_numbers(sample, candidate.search)}
+    gain, change = _explain_move(sample, explanation, step)
+    if spectrum is not None:
+        along, square = first_order_fit(route, spectrum.projected, units)
+        explanation["bottleneck_after"] = spectrum.lack - (max(along, 0.0) ** 2 / square if square else 0.0)
+    gain += float(candidate.gains.sum())
+    explanation |= {"units": len(candidate.gains), "gain": gain}
     weights, bias = route.layer_weights(units.alpha)
     proposal = Proposal("tiny", sample.observer.place, weights, bias, units.omega, gain, explanation, change)
     return pass_norm(sample.observer.twin, route, proposal, sample.batches, resize=route.is_homogeneous)
 
 
-def _line_search_numbers(size: LineSearchResult, has_validation: bool) -> dict[str, Any]:
+def _explain_move(
+    sample: GrowthSample, explanation: dict[str, Any], step: _Move | None
+) -> tuple[float, dict[str, Tensor]]:
+    """Return the gain of a move to first order and its change of the parameters, and add its search to an explanation.
+
+    ``alone`` is the factor of equation 6, for which the losses are; ``amplitude`` the one of the proposal.
+    """
+    if step is None:
+        return 0.0, {}
+    factors = {"amplitude": step.factor, "alone": step.search.factor}
+    explanation["move"] = _line_search_numbers(sample, step.search) | factors
+    if not step.factor:
+        return 0.0, {}
+    along = sum(float((step.moves[path] * part.moves).sum()) for path, part in sample.sums.consumers.items())
+    return step.factor * along / float(sample.sums.count), scale_moves(sample.observer.twin, step.moves, step.factor)
+
+
+def _line_search_numbers(sample: GrowthSample, size: LineSearchResult) -> dict[str, Any]:
     return {
         "amplitude": size.factor,
         "samples": size.samples,
-        "held_out": has_validation,
+        "held_out": sample.has_validation,
         "loss_before": size.before,
         "loss_after": size.after,
         "gain": size.before - size.after,
@@ -451,10 +478,12 @@ def _line_search_numbers(size: LineSearchResult, has_validation: bool) -> dict[s
     }
 
 
-def _empty_proposal(sample: GrowthSample, explanation: dict[str, Any], why: str) -> Proposal:
-    """Return a proposal without units, with the reason."""
+def _empty_proposal(sample: GrowthSample, explanation: dict[str, Any], why: str, step: _Move | None = None) -> Proposal:
+    """Return a proposal without units, with the reason, of the best move alone if there is one."""
+    gain, change = _explain_move(sample, explanation, step)
+    explanation |= {"reason": why, "units": 0}
     empty: Tensor = sample.sums.features.new_zeros(len(sample.sums.features), 0)
     weights, bias = sample.route.layer_weights(empty)
     parts = sample.sums.consumers.items()
     outs = {path: part.pairs.new_zeros(part.moves.shape[1], 0, *part.pairs.shape[2:]) for path, part in parts}
-    return Proposal("tiny", sample.observer.place, weights, bias, outs, 0.0, explanation | {"reason": why, "units": 0})
+    return Proposal("tiny", sample.observer.place, weights, bias, outs, gain, explanation, change)

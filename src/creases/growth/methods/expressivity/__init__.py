@@ -1,7 +1,7 @@
 """The expressivity bottleneck of a place: its statistics, the best move, the optimal new units and their size."""
 
 from creases.growth.methods._first_order.observation import PlaceObserver
-from creases.growth.methods._first_order.statistics import Statistics, statistics
+from creases.growth.methods._first_order.statistics import Statistics, sample_size, statistics
 from creases.growth.methods._first_order.units import NewUnits
 from creases.growth.methods._tiny.bottleneck import (
     best_moves,
@@ -22,6 +22,7 @@ __all__ = [
     "line_search",
     "optimal_units",
     "projected_pairs",
+    "sample_size",
     "statistics",
     "whitening_matrix",
 ]

@@ -1,0 +1,1 @@
+"""Growth beside torch's other tools: several ranks, DistributedDataParallel, torch.compile, autocast."""
