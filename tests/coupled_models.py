@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 
-from surgery_models import MODELS
+from surgery_models import MODELS, seeded_model
 
 
 class ResBlock(nn.Module):
@@ -201,15 +201,4 @@ COUPLED: dict[str, Case] = {
 def coupled(name: str) -> tuple[nn.Module, tuple[int, ...]]:
     """A model of :data:`COUPLED` or of ``surgery_models`` with seeded weights and lived-in batch norms."""
     make, shape, *_ = COUPLED[name] if name in COUPLED else MODELS[name]
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(5)
-        model = make()
-        for module in model.modules():
-            if isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d):
-                nn.init.uniform_(module.weight, 0.5, 1.5)
-                nn.init.normal_(module.bias)
-                module.running_mean.normal_()
-                module.running_var.uniform_(0.5, 2)
-            if isinstance(module, nn.PReLU):
-                nn.init.uniform_(module.weight, 0.1, 0.4)
-    return model.double().eval(), shape
+    return seeded_model(make, 5).double().eval(), shape

@@ -114,9 +114,6 @@ class Cell:
     shift: int
     values: Affine
 
-    def slacks(self) -> list[int]:
-        return [evaluate(row, list(self.point), self.shift) for row in self.rows]
-
     @property
     def fractions(self) -> list[Fraction]:
         """The inner point."""
@@ -358,10 +355,7 @@ def exact_outputs(network: Sequence[Layer], x: Sequence[Any]) -> list[Fraction]:
             sum((Fraction(float(w)) * v for w, v in zip(row, h, strict=True)), Fraction(float(c)))
             for row, c in zip(layer.W, layer.b, strict=True)
         ]
-        h = [_bent(value, layer.bend) for value in z]
+        pieces = [sum(value > Fraction(point) for point in layer.bend.breaks) for value in z]
+        slopes, offsets = layer.bend.slopes, layer.bend.offsets
+        h = [Fraction(slopes[k]) * value + Fraction(offsets[k]) for k, value in zip(pieces, z, strict=True)]
     return h
-
-
-def _bent(z: Fraction, bend: Bend) -> Fraction:
-    piece = sum(z > Fraction(point) for point in bend.breaks)
-    return Fraction(bend.slopes[piece]) * z + Fraction(bend.offsets[piece])

@@ -7,10 +7,23 @@ from typing import Any
 
 import numpy as np
 
+from creases.problems import Problem
 from creases.tables import TableModel, parse_table
 from creases.tables._model.schema import RowSchema
+from creases.tables._split.rows import merge_duplicates
+from creases.tables._stages.fit import fit_stages
+from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.model import Curve, CurveModel, Plane, Units
 from creases.tables._stages.pairs import PairHinges, Variable
+
+
+def fit_curves(problem: Problem, *, rows: Any = slice(None), weight: Any = None, shapes: Any = None, **options: Any):
+    """Return the curves, planes and units of rows of a problem, none of which are held out."""
+    X, y, n_classes = problem.X[rows], problem.y[rows].astype(float)[:, None], len(problem.classes or ())
+    n_scores = 1 if n_classes in (0, 2) else n_classes
+    inputs = Inputs.from_table(X, problem.features, problem.encoding, shapes=shapes, n_scores=n_scores)
+    table = merge_duplicates(X, y, np.ones(len(X)) if weight is None else weight)
+    return fit_stages(table, inputs, n_classes=n_classes, **{"family": "auto"} | options)[0]
 
 
 def make_model(text: str, curves: dict[str, tuple[list[float], list[Any]]], *, intercept: Any = 0.0, **options: Any):
@@ -18,15 +31,15 @@ def make_model(text: str, curves: dict[str, tuple[list[float], list[Any]]], *, i
     problem = parse_table(text, "table.csv", **options)
     n_classes = 0 if problem.classes is None else len(problem.classes)
     m = n_classes if n_classes > 2 else 1
-    parts = {}
+    parts = []
     for j, feature in enumerate(problem.encoding.features):
         x = problem.X[:, j]
         knots, values = curves.get(feature.name, ([float(x.min()), float(x.max()) + (np.ptp(x) == 0)], np.zeros(2)))
         values = np.asarray(values, float).reshape(len(knots), -1) * np.ones(m)
-        parts[feature.name] = Curve(feature.name, np.asarray(knots, float), values, 0 * values, feature.is_numeric)
-    unknown = set(curves) - set(parts)
-    assert not unknown, f"{unknown} are no inputs of {list(parts)}"
-    function = CurveModel(problem.features, n_classes, np.asarray(intercept, float) * np.ones(m), parts)
+        parts.append(Curve(np.asarray(knots, float), values, 0 * values, feature.is_numeric))
+    unknown = set(curves) - set(problem.features)
+    assert not unknown, f"{unknown} are no inputs of {problem.features}"
+    function = CurveModel(n_classes, np.asarray(intercept, float) * np.ones(m), tuple(parts))
     schema = RowSchema(
         features=problem.features,
         classes=problem.classes,
@@ -75,7 +88,6 @@ def random_model(seed, n_classes, *, units=False, plane=False):
         variables = (Variable("number", 0, np.array([0])), Variable("category", 1, np.array(levels)))
         knots = {0: np.array([X[:, 0].min(), X[:, 0].max()])} | {j: np.array([0.0, 1.0]) for j in levels}
         hinges = PairHinges(variables, knots, np.zeros(4, int), np.array(levels), np.tile([1.0, 1.0, -1.2], (4, 1)))
-        groups = ((problem.features[0],), tuple(problem.features[j] for j in levels))
-        one = Plane(groups, hinges, 5 * rng.normal(size=(4, m)), {}, np.zeros(m))
+        one = Plane(hinges, 5 * rng.normal(size=(4, m)), {}, np.zeros(m))
         model = replace(model, function=replace(model.function, planes=(one,)))
     return model, problem

@@ -133,8 +133,13 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...], list[str]]] = 
 def built(name: str, dtype: torch.dtype = torch.float64) -> tuple[nn.Module, tuple[int, ...]]:
     """A model with seeded weights and lived-in batch norms, and its input shape."""
     make, shape, _ = MODELS[name]
+    return seeded_model(make, 7).to(dtype).eval(), shape
+
+
+def seeded_model(make: Callable[[], nn.Module], seed: int) -> nn.Module:
+    """A model with seeded weights and lived-in batch norms."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(7)
+        torch.manual_seed(seed)
         model = make()
         for module in model.modules():
             if isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d):
@@ -144,7 +149,7 @@ def built(name: str, dtype: torch.dtype = torch.float64) -> tuple[nn.Module, tup
                 module.running_var.uniform_(0.5, 2)
             if isinstance(module, nn.PReLU):
                 nn.init.uniform_(module.weight, 0.1, 0.4)
-    return model.to(dtype).eval(), shape
+    return model
 
 
 def inputs(shape: tuple[int, ...], n: int = 16, dtype: torch.dtype = torch.float64) -> Tensor:

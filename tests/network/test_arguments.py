@@ -39,13 +39,6 @@ def test_weights_that_are_no_numbers_are_refused() -> None:
         creases.read([(np.zeros((2, 0)), np.zeros(2))])
 
 
-def test_parameters_that_require_a_gradient_are_weights() -> None:
-    layer = torch.nn.Linear(2, 1)
-    net = creases.read([(layer.weight, layer.bias)])
-    x = np.array([0.5, -0.25])
-    np.testing.assert_allclose(net(x), layer(torch.tensor(x, dtype=torch.float32)).detach(), rtol=1e-6)
-
-
 def test_bad_units_patterns_memory_and_dtypes_are_refused() -> None:
     net = creases.read(LAYERS)
     for index in ("a", 1.5, -1, 2):

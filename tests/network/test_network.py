@@ -135,16 +135,6 @@ def test_a_network_moves_to_other_precisions() -> None:
     torch.testing.assert_close(single(x).double(), net(x), rtol=1e-4, atol=1e-4)
 
 
-def test_a_list_of_arrays_is_an_mlp() -> None:
-    rng = np.random.default_rng(0)
-    layers = [(rng.normal(size=(4, 3)), rng.normal(size=4)), (rng.normal(size=(2, 4)), rng.normal(size=2))]
-    net = creases.read(layers, leak=0.1)
-    x = rng.normal(size=(5, 3))
-    hidden = x @ layers[0][0].T + layers[0][1]
-    expected = np.where(hidden > 0, hidden, 0.1 * hidden) @ layers[1][0].T + layers[1][1]
-    np.testing.assert_allclose(net(x), expected)
-
-
 @pytest.mark.parametrize(
     ("layers", "why"),
     [

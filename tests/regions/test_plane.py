@@ -66,14 +66,14 @@ def test_bounded_memory_changes_nothing(name: str, memory: int, monkeypatch) -> 
     net = creases.read(load_case(name))
     whole = creases.plane(net, UNIT)
     monkeypatch.setattr(plane_module, "MEMORY", memory)
-    by_blocks = []
-    in_blocks = plane_module.subdivide_in_blocks
-    monkeypatch.setattr(plane_module, "subdivide_in_blocks", lambda *args: by_blocks.append(1) or in_blocks(*args))
+    in_groups, name = [], "subdivide_by_changing_units"
+    subdivide = getattr(plane_module, name)
+    monkeypatch.setattr(plane_module, name, lambda *args: in_groups.append(1) or subdivide(*args))
     counts: list[int] = []
     found = creases.plane(net, UNIT, progress=lambda what, done, total: counts.append(done))
     assert patterns(found) == patterns(whole)
     assert counts[-1] == whole.count
-    assert by_blocks == [1] or memory > 2**10
+    assert in_groups == [1] or memory > 2**10
     check_plane(found, np.random.default_rng(0))
 
 

@@ -71,16 +71,6 @@ def test_plain_kernels_give_the_bits_of_compiled_ones(name: str, monkeypatch) ->
         np.testing.assert_array_equal(*(getattr(boundary, array) for boundary in boundaries), strict=True)
 
 
-def test_small_work_is_done_by_compiled_kernels_once_there_is_much_of_it(monkeypatch) -> None:
-    monkeypatch.setattr(_compiled, "_patience", [10.0])
-    modes = []
-    for _ in range(3):
-        with _compiled.small_work(4.0):
-            modes.append(_compiled._is_plain.get())
-    assert modes == [True, True, False]
-    assert not _compiled._is_plain.get()
-
-
 def test_a_product_and_a_sum_of_an_onnx_file_are_one_layer(tmp_path) -> None:
     net = network("m2_16x2")
     net.save(tmp_path / "net.onnx")
@@ -99,23 +89,3 @@ def test_planes_through_many_inputs_are_found_in_one_call(monkeypatch) -> None:
     found = creases.plane(net, (-2, 2), origin, basis)
     assert found.count > 20
     np.testing.assert_allclose(found.values, net(found.points(found.vertices)), atol=1e-11)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 3), nn.ReLU()),
-        nn.Sequential(nn.Linear(2, 3), nn.Hardtanh(), nn.Linear(3, 1)),
-        nn.Linear(2, 2),
-    ],
-)
-def test_other_networks_are_left_to_the_general_way(model: nn.Module) -> None:
-    assert perceptron.perceptron_layers(creases.read(model, (2,))) is None
-
-
-def test_large_planes_are_left_to_the_general_way() -> None:
-    net = creases.read(load_case("m2_64x3"))
-    start = plane_module.box_mesh(np.array(UNIT, float))
-    assert perceptron.subdivide_perceptron(net, start, np.zeros(2), np.eye(2), 2**30) is None
-    small = creases.read(load_case("m2_16x2"))
-    assert perceptron.subdivide_perceptron(small, start, np.zeros(2), np.eye(2), 2**10) is None

@@ -182,22 +182,6 @@ def test_kernels_are_compiled_before_a_time_limit_counts(small_lattices) -> None
     assert compiled() == before
 
 
-def test_polygons_with_impossible_signs_are_cut_on_one_thread(small_lattices, monkeypatch) -> None:
-    kernel = import_module("creases.regions._space.lattice.thread_cuts")
-    net = creases.read(load_case("m3_16x2"))
-    (expected,) = spaces_on_threads(net, (1,))
-    asked: list[int] = []
-
-    def is_well(face, crossed, words, unit: int) -> bool:
-        asked.append(unit)
-        return len(asked) % 3 > 0
-
-    monkeypatch.setattr(kernel, "is_well", is_well)
-    (part,) = spaces_on_threads(net, (2,))
-    assert_equal(part, expected)
-    assert len(asked) > 10
-
-
 def wide_network(n_in: int) -> creases.Network:
     """Layers whose matrix products a BLAS divides by the number of threads."""
     rng = np.random.default_rng(n_in)

@@ -71,17 +71,18 @@ class ForwardPass:
             self._values = {self.program.steps[self._next].inputs[0]: z}
             self._precomputed = True
             return
-        start = points.reshape(-1, *self.program.input_shape)
-        new = propagate(self.program, {0: start}, self._apply_step, 0, self._next)
+        new = self.run_values(points)
         self._values = {key: torch.cat([value, new[key]]) for key, value in self._values.items()}
 
     def run(self, points: Tensor) -> Tensor:
         """Return the pre-activations (k, *shape) of other points, at the end their outputs, without adding them."""
-        values = propagate(
-            self.program, {0: points.reshape(-1, *self.program.input_shape)}, self._apply_step, 0, self._next
-        )
         ended = self._next == len(self.program.steps)
-        return values[self._next if ended else self.program.steps[self._next].inputs[0]]
+        return self.run_values(points)[self._next if ended else self.program.steps[self._next].inputs[0]]
+
+    def run_values(self, points: Tensor) -> dict[int, Tensor]:
+        """Return the values at other points that steps from the current bend on read."""
+        start = points.reshape(-1, *self.program.input_shape)
+        return propagate(self.program, {0: start}, self._apply_step, 0, self._next)
 
     def update_range(self, z: Tensor) -> None:
         """Take pre-activations of other points (k, *shape) into account in the sizes of the following values."""
@@ -96,9 +97,7 @@ class ForwardPass:
         z = inputs[0]
         if self._precomputed:
             self._precomputed = False
-            free = (
-                step.inputs[0] in self.program.last_uses[i]
-            )  # no residual connection still reads what enters the bend
+            free = step.inputs[0] in self.program.last_uses[i]  # no residual connection still reads what enters
             return z.clamp_(min=0) if step.op == "relu" and step.leak is None and free else step.apply([z])
         if step.op == "relu" and self.zero:
             limit = self._limits[self.program.bends.index(i)]

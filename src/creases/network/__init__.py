@@ -16,6 +16,7 @@ piece, the affine function ``J x + y`` that holds there.
 
 from creases._program._pieces import Piece
 from creases._program._program import PointsLike
+from creases.network._describe import describe_piece
 from creases.network._network import Network
 from creases.network._read import NetworkLike, as_network, read
 from creases.network.surgery._certificate import Certificate
@@ -34,6 +35,7 @@ __all__ = [
     "PointsLike",
     "as_network",
     "deepen",
+    "describe_piece",
     "places",
     "read",
     "remove",

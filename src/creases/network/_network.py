@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from creases._display import to_html
+from creases._document import Document
 from creases._program._pieces import (
     Piece,
     forward,
@@ -26,6 +27,7 @@ from creases._program._program import PointsLike, Program
 from creases._schema import instance
 from creases._validation import check_arguments, check_index
 from creases.errors import InputError
+from creases.network._describe import describe_network
 from creases.network._formats.safetensors import program_from_bytes, program_to_bytes, save_program
 from creases.network._formats.torch_module import to_module
 
@@ -50,6 +52,10 @@ class Network(Program):
     Methods accept a single point or a batch, in the model's input shape or flattened, as numpy arrays or tensors, and
     return results of the same kind. Coefficients refer to flattened inputs and outputs: ``n_in``, ``n_out``.
     """
+
+    def describe(self) -> Document:
+        """Return the network's shapes, and its bends in order with the number of their units."""
+        return describe_network(self)
 
     def _repr_html_(self) -> str:
         return to_html(self)
@@ -80,7 +86,7 @@ class Network(Program):
         """Return the value at ``x``: (b, *output_shape), without the batch axis for a single point."""
         batch, single = self.as_batch(x)
         value = forward(self, batch)
-        return _like(value[0] if single else value, x)
+        return _like(value[0] if single else value, x)  # type: ignore[no-any-return]
 
     def sides(self, x: PointsLike) -> NDArray[np.int16]:
         """Return the side of every unit at ``x``: (b, n_units), or (n_units,) for a single point."""
@@ -102,8 +108,8 @@ class Network(Program):
     def piece(self, x: PointsLike) -> Piece:
         """Return the affine function ``J x + y`` that holds at ``x``: J (b, n_out, n_in), y (b, n_out).
 
-        For a single point J is (n_out, n_in) and y (n_out,). J equals autograd's Jacobian; on a crease it is that of
-        the side that torch's gradient takes.
+        For a single point J is (n_out, n_in) and y (n_out,). Inside a region J equals autograd's Jacobian. On a crease
+        the piece is that of one of the sides; torch's gradient may be that of another, or of none (0 for abs).
         """
         batch, single = self._finite_batch(x)
         parts = list(piece_batches(self, batch, memory_limit()))
@@ -165,11 +171,5 @@ class Network(Program):
         return to_module(self)
 
 
-@overload
-def _like(value: Tensor, x: Tensor) -> Tensor: ...
-@overload
-def _like(value: Tensor, x: NDArray[Any] | Sequence[Any]) -> NDArray[Any]: ...
-@overload
-def _like(value: Tensor, x: PointsLike) -> Any: ...
 def _like(value: Tensor, x: PointsLike) -> Any:
     return value if isinstance(x, Tensor) else value.detach().cpu().numpy()

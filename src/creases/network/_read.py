@@ -63,12 +63,13 @@ def read(
     """
     shape = check_input_shape(input_shape)
     check_number(leak, "leak")
+    kind = f"a {type(model).__name__}"
     if max_memory is not None:
         check_number(max_memory, "max_memory", above=0)
         if not _is_onnx(model):
-            raise InputError("max_memory", "be None unless the model is ONNX", f"{max_memory:g} with {_kind(model)}")
+            raise InputError("max_memory", "be None unless the model is ONNX", f"{max_memory:g} with {kind}")
     if leak and not isinstance(model, list | tuple):
-        raise InputError("leak", "be 0 unless the model is a list of (W, b) arrays", f"{leak} with {_kind(model)}")
+        raise InputError("leak", "be 0 unless the model is a list of (W, b) arrays", f"{leak} with {kind}")
     if isinstance(model, Network):
         net = model
     elif isinstance(model, nn.Module):
@@ -131,10 +132,6 @@ def check_input_shape(value: Sequence[int] | None) -> tuple[int, ...] | None:
 def _is_onnx(model: Any) -> bool:
     is_file = isinstance(model, str | Path) and Path(model).suffix.lower() == ".onnx"
     return is_file or type(model).__name__ == "ModelProto"
-
-
-def _kind(model: Any) -> str:
-    return f"a {type(model).__name__}"
 
 
 def _read_file(path: Path, shape: tuple[int, ...] | None, max_memory: float | None) -> Network:

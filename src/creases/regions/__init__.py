@@ -29,56 +29,26 @@ from typing import TYPE_CHECKING
 from creases._doors import open_on_use
 
 if TYPE_CHECKING:
-    from creases.regions._boundary import Boundary
-    from creases.regions._cell import Cell, Explanation, cell
-    from creases.regions._counts import bounds, estimate_regions
-    from creases.regions._decision import DecisionPolytope, decision_polytopes
-    from creases.regions._line.line import line, lines
-    from creases.regions._line.partition import LinePartition
-    from creases.regions._plane.plane import PlanePartition, compile_kernels, plane, plane_through
-    from creases.regions._plane.tiles import PlaneTiles, plane_tiles
-    from creases.regions._space.partition import SpacePartition
-    from creases.regions._space.space import space
-    from creases.regions._tropical import tropical
+    from creases.regions._boundary import Boundary as Boundary
+    from creases.regions._cell import Cell as Cell
+    from creases.regions._cell import Explanation as Explanation
+    from creases.regions._cell import cell as cell
+    from creases.regions._counts import bounds as bounds
+    from creases.regions._counts import estimate_regions as estimate_regions
+    from creases.regions._decision import DecisionPolytope as DecisionPolytope
+    from creases.regions._decision import decision_polytopes as decision_polytopes
+    from creases.regions._line.line import line as line
+    from creases.regions._line.line import lines as lines
+    from creases.regions._line.partition import LinePartition as LinePartition
+    from creases.regions._plane.plane import PlanePartition as PlanePartition
+    from creases.regions._plane.plane import compile_kernels as compile_kernels
+    from creases.regions._plane.plane import plane as plane
+    from creases.regions._plane.plane import plane_through as plane_through
+    from creases.regions._plane.tiles import PlaneTiles as PlaneTiles
+    from creases.regions._plane.tiles import plane_tiles as plane_tiles
+    from creases.regions._space.partition import SpacePartition as SpacePartition
+    from creases.regions._space.space import space as space
+    from creases.regions._topology import Topology as Topology
+    from creases.regions._tropical import tropical as tropical
 
-__all__ = [
-    "Boundary",
-    "Cell",
-    "DecisionPolytope",
-    "Explanation",
-    "LinePartition",
-    "PlanePartition",
-    "PlaneTiles",
-    "SpacePartition",
-    "bounds",
-    "cell",
-    "compile_kernels",
-    "decision_polytopes",
-    "estimate_regions",
-    "line",
-    "lines",
-    "plane",
-    "plane_through",
-    "plane_tiles",
-    "space",
-    "tropical",
-]
-
-_HOMES = {
-    "_boundary": ("Boundary",),
-    "_cell": ("Cell", "Explanation", "cell"),
-    "_counts": ("bounds", "estimate_regions"),
-    "_decision": ("DecisionPolytope", "decision_polytopes"),
-    "_line.line": ("line", "lines"),
-    "_line.partition": ("LinePartition",),
-    "_plane.plane": ("PlanePartition", "compile_kernels", "plane", "plane_through"),
-    "_plane.tiles": ("PlaneTiles", "plane_tiles"),
-    "_space.partition": ("SpacePartition",),
-    "_space.space": ("space",),
-    "_tropical": ("tropical",),
-}
-__getattr__ = open_on_use(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = open_on_use(__name__)

@@ -29,11 +29,6 @@ _COMPARED, _TOLERANCE = 64, 1e-6
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def check_arrays(kind: str, arrays: Arrays, net: Network) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a result in the types that its class declares; raise ValueError otherwise."""
-    return _CHECKS[kind](_Reader(arrays, net))
-
-
 class _Reader:
     """Arrays by name, each checked as it is taken."""
 
@@ -283,7 +278,7 @@ def load(kind: type[R], path: str | Path) -> R:
         raise FileError(f"{path}: damaged, or written by another version: it has no {', '.join(sorted(missing))}")
     net = Network.from_bytes(arrays.pop("network").tobytes(), str(path))
     try:
-        valid = check_arrays(name, arrays, net)
+        valid = _CHECKS[name](_Reader(arrays, net))
     except ValueError as problem:
         raise FileError(f"{path}: damaged: {problem}") from None
     build: Callable[..., R] = kind

@@ -114,11 +114,11 @@ def _contenders(mesh: Mesh, values: Floats) -> NDArray[np.int64]:
     return np.flatnonzero(possible)
 
 
-def plane_boundary(mesh: Mesh, values: Floats, terms: Floats) -> Boundary:
+def cut_by_class(mesh: Mesh, values: Floats, terms: Floats) -> tuple[Mesh, NDArray[np.int16], NDArray[np.int32]]:
     """Cut a partition where the largest of its outputs changes, or where a single output changes sign.
 
     ``values`` (V, m) are the outputs at the vertices, ``terms`` (m,) the sizes of :func:`output_term_sizes`, relative
-    to which a value counts as zero.
+    to which a value counts as zero. Returns the parts, the class of each and the region that it is in.
     """
     part = Complex.from_mesh(mesh)
     choice = values.shape[1] > 1
@@ -129,8 +129,12 @@ def plane_boundary(mesh: Mesh, values: Floats, terms: Floats) -> Boundary:
         part.subdivide(z, size.reshape(z.shape[1:]), 0, 0, choice=choice)
         side = region_sides(part.signs, [(1, len(classes) if choice else 0)])[0][:, 0]
         cut = part.mesh()
-    side = classes[side].astype(np.int16)
-    parent = part.signs[-1].parent
+    return cut, classes[side].astype(np.int16), part.signs[-1].parent
+
+
+def plane_boundary(mesh: Mesh, values: Floats, terms: Floats) -> Boundary:
+    """Return the decision boundary of a partition, as :func:`cut_by_class` cuts it."""
+    cut, side, parent = cut_by_class(mesh, values, terms)
     left, right = cut.regions.T
     on = (left >= 0) & (right >= 0) & (side[left] != side[right])
     return Boundary(

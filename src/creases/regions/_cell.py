@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -12,12 +12,13 @@ import torch
 from numpy.typing import NDArray
 
 from creases._display import plot
+from creases._document import Document, facts
 from creases._program import activation_times_gradient, pack_sides
-from creases._text import OneLine
+from creases._text import OneLine, plural
 from creases._typing import Floats, Ints, Progress
 from creases._validation import check_box
 from creases.errors import InputError
-from creases.network import Network, NetworkLike, Piece, PointsLike, as_network
+from creases.network import Network, NetworkLike, Piece, PointsLike, as_network, describe_piece
 from creases.regions._archive import Archived
 from creases.regions._halfspaces import (
     SAME_PLANE,
@@ -82,6 +83,7 @@ class Explanation(OneLine):
     radius: float | None  #: of the largest ball in the region; None for large networks, where it takes too long
     bounding_box: Floats | None  #: (d, 2) of the region; None as above
     facet_units: Ints | None  #: the units whose creases bound the region; None as above
+    cell: Cell = field(repr=False)  #: the region
 
     @property
     def ranked_inputs(self) -> Ints:
@@ -93,6 +95,67 @@ class Explanation(OneLine):
         """Units whose activation times gradient is not 0, by its magnitude, largest first."""
         order = np.argsort(-np.abs(self.activation_times_gradient), kind="stable")
         return np.asarray(order[self.activation_times_gradient[order] != 0])
+
+    def to_dict(
+        self,
+        *,
+        inputs: Sequence[str] | None = None,
+        classes: Sequence[str] | None = None,
+        is_regression: bool = False,
+    ) -> dict[str, Any]:
+        """Return the explanation as plain values, with None for infinity, and names of inputs and classes if given.
+
+        Of a regression the margin is the number itself, and there is no decision.
+        """
+        cell, crease, boundary, box = self.cell, self.nearest_crease, self.nearest_boundary, self.bounding_box
+        sign = -1.0 if is_regression and self.predicted == 0 else 1.0
+
+        def unit(index: int) -> dict[str, Any]:
+            return {"unit": index, "name": str(cell.net.unit(index))}
+
+        def class_name(number: int) -> str:
+            return f"class {number}" if classes is None else classes[number]
+
+        on_boundary = None
+        if boundary is not None and not is_regression:
+            on_boundary = {"class": class_name(boundary.classes[1]), "distance": boundary.distance}
+            on_boundary |= {"point": boundary.point.tolist()}
+        return {
+            "network": repr(cell.net),
+            "class": self.predicted,
+            "runner_up": self.runner_up,
+            "names": None if is_regression else [class_name(k) for k in (self.predicted, self.runner_up)],
+            "outputs": self.outputs.tolist(),
+            "margin": sign * self.margin,
+            "offset": sign * self.offset,
+            "inputs": [
+                {
+                    "input": [int(i) for i in np.unravel_index(j, cell.net.input_shape)],
+                    "name": f"x{j}" if inputs is None else inputs[j],
+                    "value": float(cell.x[j]),
+                    "coefficient": sign * float(self.coefficients[j]),
+                    "input_times_gradient": sign * float(self.input_times_gradient[j]),
+                }
+                for j in self.ranked_inputs.tolist()
+            ],
+            "region": {
+                "radius": None if self.radius is None else _finite(self.radius),
+                "unbounded": None if box is None else bool(np.isinf(box).any()),
+                "bounding_box": None if box is None else [[_finite(end) for end in ends] for ends in box],
+                "facets": None if self.facet_units is None else [unit(int(u)) for u in self.facet_units],
+            },
+            "nearest_crease": None if crease is None else {**unit(crease.unit), "distance": crease.distance},
+            "boundary_in_region": on_boundary,
+            "units": [
+                {**unit(int(u)), "activation_times_gradient": sign * float(self.activation_times_gradient[u])}
+                for u in self.ranked_units
+            ],
+        }
+
+
+def _finite(number: float) -> float | None:
+    """Return a number, or None where it is infinite: JSON has no infinity."""
+    return float(number) if np.isfinite(number) else None
 
 
 def decision(outputs: Floats) -> tuple[int, int, Floats]:
@@ -174,6 +237,27 @@ class Cell(Archived, OneLine):
     across: NDArray[np.int16]  #: (c,) the side the unit takes beyond the row
     J: Floats  #: (m, d)
     y: Floats  #: (m,)
+
+    #: Inputs and rows up to which :meth:`describe` computes the shape: it takes linear programs.
+    MAX_INPUTS: ClassVar[int] = 50
+    MAX_ROWS: ClassVar[int] = 500
+
+    def describe(self) -> Document:
+        """Return where the region is, what bounds it, and what the network is on it."""
+        is_small = len(self.x) <= self.MAX_INPUTS and len(self.p) <= self.MAX_ROWS
+        at = ", ".join(f"{value:.4g}" for value in self.x[:6]) + (", …" if len(self.x) > 6 else "")
+        about = {"at": f"({at})", "units": f"{self.net.n_units:,}"}
+        if is_small:
+            about |= {"sides": plural(len(self.facets), "facet"), "largest ball": f"radius {self.radius:.4g}"}
+        if self.nearest_crease is not None:
+            unit = self.net.unit(self.nearest_crease.unit)
+            about["nearest crease"] = f"{self.nearest_crease.distance:.4g}, of {unit}"
+        if is_small:
+            boundary = self.nearest_boundary
+            about["nearest boundary"] = "does not pass through" if boundary is None else f"{boundary.distance:.4g}"
+        (coefficients,) = describe_piece(self.piece).sections
+        text = {"text": "In this region the network is J x + y:"}
+        return Document("Cell", "", [facts("Region", about.items()), coefficients | text], about)
 
     @property
     def piece(self) -> Piece:
@@ -270,7 +354,10 @@ class Cell(Archived, OneLine):
         sides = sides_toward(self.net, self.sides, tied, normal)
         box = self.units < 0
         new = _cell(self.net, middle, sides, (self.Q[box], self.p[box]))
-        return _replace_x(new, middle + _half_depth(new, middle, normal, part.unit) * normal)
+        speed = new.Q @ normal
+        ahead = speed > 1e-9 * np.linalg.norm(new.Q, axis=1)
+        way = (new.p[ahead] - new.Q[ahead] @ middle) / speed[ahead]  # through the new region
+        return replace(new, x=middle + float(min(way.min(initial=np.inf) / 2, part.unit)) * normal)
 
     @property
     def crease_distance(self) -> float:
@@ -331,6 +418,7 @@ class Cell(Archived, OneLine):
             radius=self.radius if is_small else None,
             bounding_box=self.bounding_box if is_small else None,
             facet_units=self.units[self.facets] if is_small else None,
+            cell=self,
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -375,7 +463,12 @@ def cell(
     point = check_point(net, x)
     limits = None if box is None else check_box(box, net.n_in)
     sides = net.sides(point)
-    box_rows = _box_rows(limits, point)
+    d = len(point)
+    box_rows = np.zeros((0, d)), np.zeros(0)
+    if limits is not None:
+        if not ((limits[:, 0] <= point) & (point <= limits[:, 1])).all():
+            raise InputError("box", "contain x", f"{limits.tolist()}")
+        box_rows = np.vstack([-np.eye(d), np.eye(d)]), np.concatenate([-limits[:, 0], limits[:, 1]])
     find = partial(
         region_polytope, net, memory=MemoryLimit(max_memory, "use a network of fewer units"), progress=progress
     )
@@ -384,21 +477,17 @@ def cell(
     on_crease = slack <= SAME_PLANE * (np.abs(region.Q) @ np.abs(point) + np.abs(region.p))
     if region.Q[on_crease].any() and region._ball[1] <= SAME_PLANE:  # x is on creases, and these sides hold on no ball
         tied = point_ties(net, torch.from_numpy(point).to(net.device))
-        region = _cell(net, point, sides_toward(net, sides, tied, _inward_direction(limits, point)), box_rows, find)
+        direction = np.random.default_rng(0).normal(size=len(point))  # not special to any network
+        if limits is not None:  # into the box, where x is on its border
+            lo, hi = limits.T
+            aside = np.where(point <= lo, np.abs(direction), direction)
+            direction = np.where(point >= hi, -np.abs(direction), aside)
+        region = _cell(net, point, sides_toward(net, sides, tied, direction), box_rows, find)
         if region._ball[1] <= SAME_PLANE:
             raise InputError(
                 "x", "be in the interior of a region", "a point too close to several creases", "move x a little"
             )
     return region
-
-
-def _inward_direction(box: Floats | None, x: Floats) -> Floats:
-    """Return a fixed direction that is not special to any network, into the box where x is on its border."""
-    direction = np.random.default_rng(0).normal(size=len(x))
-    if box is None:
-        return direction
-    lo, hi = box.T
-    return np.where(x >= hi, -np.abs(direction), np.where(x <= lo, np.abs(direction), direction))
 
 
 def _cell(
@@ -417,16 +506,6 @@ def _cell(
     units, across = np.append(part.units, none), np.append(part.across, none).astype(np.int16)
     rows = np.vstack([part.Q, Q]) if len(Q) else part.Q  # no copy: of an image network they take hundreds of MB
     return Cell(net, x, sides, rows, np.append(part.p, p), units, across, part.J, part.y)
-
-
-def _box_rows(box: Floats | None, x: Floats) -> tuple[Floats, Floats]:
-    """Return the box as rows ``Q x <= p``."""
-    d = len(x)
-    if box is None:
-        return np.zeros((0, d)), np.zeros(0)
-    if not ((box[:, 0] <= x) & (x <= box[:, 1])).all():
-        raise InputError("box", "contain x", f"{box.tolist()}")
-    return np.vstack([-np.eye(d), np.eye(d)]), np.concatenate([-box[:, 0], box[:, 1]])
 
 
 # -- parts of Cell ----------------------------------------------------------------------------------------------------
@@ -451,18 +530,6 @@ def _vertices(cell: Cell) -> Floats:
         around = corners - corners.mean(axis=0)
         corners = corners[np.argsort(np.arctan2(around[:, 1], around[:, 0]))]
     return cell.x + part.unit * size * corners
-
-
-def _half_depth(cell: Cell, start: Floats, direction: Floats, limit: float) -> float:
-    """Return half the distance from a point of the cell's border through the cell, at most ``limit``."""
-    speed = cell.Q @ direction
-    ahead = speed > 1e-9 * np.linalg.norm(cell.Q, axis=1)
-    way = (cell.p[ahead] - cell.Q[ahead] @ start) / speed[ahead]
-    return float(min(way.min(initial=np.inf) / 2, limit))
-
-
-def _replace_x(cell: Cell, x: Floats) -> Cell:
-    return Cell(cell.net, x, cell.sides, cell.Q, cell.p, cell.units, cell.across, cell.J, cell.y)
 
 
 def _nearest_boundary(cell: Cell) -> NearestBoundary | None:

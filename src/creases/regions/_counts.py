@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from math import comb, prod
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ import numpy as np
 from creases._typing import Floats, Ints
 from creases._validation import check_box, check_numbers
 from creases.errors import InputError
-from creases.network import Network, NetworkLike, PointsLike, as_network
+from creases.network import NetworkLike, PointsLike, as_network
 from creases.regions._line.line import line
 from creases.regions._plane.plane import plane
 from creases.regions._plane.tiles import choose_plane
@@ -81,6 +81,14 @@ def bounds(widths: Sequence[int], d: int | None = None) -> Bounds:
     enough = all(n >= n_in for n in hidden)
     folds = prod((n // n_in) ** n_in for n in hidden[:-1]) if enough else 0
     dims = [min((n_in, *hidden[:i])) for i in range(len(hidden))]
+
+    @cache
+    def serra(layer: int, dims: int) -> int:
+        if layer == len(hidden):
+            return 1
+        n = hidden[layer]
+        return sum(comb(n, j) * serra(layer + 1, min(dims, n - j)) for j in range(min(dims, n) + 1))
+
     return Bounds(
         d=n_in,
         widths=hidden,
@@ -89,24 +97,13 @@ def bounds(widths: Sequence[int], d: int | None = None) -> Bounds:
         lower=folds * (_arrangement(hidden[-1], n_in) if hidden else 1) if enough else None,
         montufar_2014=2 ** sum(hidden),
         montufar_2017=prod(_arrangement(n, dim) for n, dim in zip(hidden, dims, strict=True)),
-        serra_2018=_serra(hidden, n_in),
+        serra_2018=serra(0, n_in),
     )
 
 
 def _arrangement(n: int, d: int) -> int:
     """Return the most regions that n hyperplanes make in d dimensions."""
     return sum(comb(n, j) for j in range(min(n, d) + 1))
-
-
-def _serra(widths: tuple[int, ...], d: int) -> int:
-    @cache
-    def count(layer: int, dims: int) -> int:
-        if layer == len(widths):
-            return 1
-        n = widths[layer]
-        return sum(comb(n, j) * count(layer + 1, min(dims, n - j)) for j in range(min(dims, n) + 1))
-
-    return count(0, d)
 
 
 def _check_widths(widths: Sequence[int], d: int | None) -> tuple[tuple[int, ...], int]:
@@ -140,7 +137,8 @@ class Estimate(NamedTuple):
 
     def __str__(self) -> str:
         time = f"{self.seconds:.0f} s" if self.seconds < 120 else f"{self.seconds / 60:.0f} min"
-        return f"about {_round(self.regions):,} regions, {time}"
+        rounded = round(self.regions, 2 - len(str(self.regions)))  # two digits that count: more would claim too much
+        return f"about {rounded:,} regions, {time}"
 
 
 def estimate_regions(
@@ -182,19 +180,36 @@ def estimate_regions(
     if directions is not None and directions.shape == (net.n_in, 1):
         direction = directions[:, 0]
         start = np.zeros(net.n_in) if origin is None else check_point(net, origin, "origin")
-        return _estimate(check_box((-1, 1) if box is None else box, 1), partial(_line_faces, net, start, direction))
+
+        def count_line(box: Floats) -> tuple[int, Ints]:
+            found = line(net, *(start + end * direction for end in box[0]))
+            return found.count, np.array([2, len(found.breakpoints)])
+
+        return _estimate(check_box((-1, 1) if box is None else box, 1), count_line)
     if net.n_in == 2 or basis is not None or through is not None:
         bounds, start, plane_basis = choose_plane(net, box, origin, basis, through)
-        return _estimate(bounds, partial(_plane_faces, net, start, plane_basis, exact))
+
+        def count_plane(box: Floats) -> tuple[int, Ints]:
+            part = plane(net, box, start, plane_basis, exact=exact)
+            border = len(np.unique(part.edges[part.edge_units < 0]))
+            return part.count, np.array([4, border - 4, len(part.vertices) - border])
+
+        return _estimate(bounds, count_plane)
     if net.n_in > VERTEX_DIMENSIONS:
         raise InputError(
             "net", f"have at most {VERTEX_DIMENSIONS} inputs", f"{net.n_in}", "choose a plane by basis, or by through"
         )
-    return _estimate(check_box((-1, 1) if box is None else box, net.n_in), partial(_space_faces, net))
+
+    def count_space(box: Floats) -> tuple[int, Ints]:
+        part = space(net, box, method="vertices")
+        on_side = ((part.vertices == box[:, 0]) | (part.vertices == box[:, 1])).sum(axis=1)
+        return part.count, np.bincount(len(box) - on_side, minlength=len(box) + 1)
+
+    return _estimate(check_box((-1, 1) if box is None else box, net.n_in), count_space)
 
 
 def _estimate(box: Floats, find: Callable[[Floats], tuple[int, Ints]]) -> Estimate:
-    """Estimate the regions of a box from samples: ``find`` returns their number of regions, and of vertices.
+    """Estimate the regions of a box from samples: ``find`` returns their number, and the vertices inside its faces.
 
     A region has one lowest vertex in a given direction, and of the vertices on the sides of a box that are parallel to
     each other one in two is lowest in a region, on average over both directions. So a vertex inside a face of dimension
@@ -217,28 +232,3 @@ def _estimate(box: Floats, find: Callable[[Floats], tuple[int, Ints]]) -> Estima
     k = np.arange(n + 1)
     total = float((vertices / SAMPLES / side**k * 2.0 ** (k - n)).sum())
     return Estimate(round(total), seconds * total / regions)
-
-
-def _line_faces(net: Network, origin: Floats, direction: Floats, box: Floats) -> tuple[int, Ints]:
-    (low, high) = box[0]
-    found = line(net, origin + low * direction, origin + high * direction)
-    return found.count, np.array([2, len(found.breakpoints)])
-
-
-def _plane_faces(net: Network, origin: Floats, basis: Floats, exact: bool, box: Floats) -> tuple[int, Ints]:
-    part = plane(net, box, origin, basis, exact=exact)
-    border = len(np.unique(part.edges[part.edge_units < 0]))
-    return part.count, np.array([4, border - 4, len(part.vertices) - border])
-
-
-def _space_faces(net: Network, box: Floats) -> tuple[int, Ints]:
-    """Return the regions of a small box, and the vertices inside its faces of dimension 0, ..., n."""
-    n = len(box)
-    part = space(net, box, method="vertices")
-    on_side = ((part.vertices == box[:, 0]) | (part.vertices == box[:, 1])).sum(axis=1)
-    return part.count, np.bincount(n - on_side, minlength=n + 1)
-
-
-def _round(number: int) -> int:
-    """Return a number with two digits that count: more would claim too much."""
-    return round(number, 2 - len(str(number)))

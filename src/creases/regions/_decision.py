@@ -10,14 +10,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components, shortest_path
+from scipy.sparse.csgraph import shortest_path
 
 from creases._typing import Floats, Ints
 from creases._validation import check_index, check_points
 from creases.errors import InputError
 from creases.network import NetworkLike, as_network
 from creases.regions._halfspaces import SAME_PLANE, maximize
+from creases.regions._plane.complex import components
 from creases.regions._polytope import region_polytope
 from creases.regions._space.lattice import Faces, number_faces
 from creases.regions._space.partition import ClassParts, SpacePartition, split_by_class
@@ -219,7 +219,7 @@ def _polytopes(partition: SpacePartition, inside: int) -> tuple[DecisionPolytope
     is_inside = done.classes == inside
     beside = faces.cofaces(n)  # (facets, 2), twice the same part at the box
     joint = is_inside[beside].all(axis=1)
-    component = _components(len(is_inside), beside[joint])
+    component = components(len(is_inside), beside[joint])
     volumes = faces.volumes(done.lattice.data[: done.lattice.n_vertices, :n])
     at_box = np.zeros(len(is_inside), bool)
     at_box[beside[beside[:, 0] == beside[:, 1], 0]] = True
@@ -310,13 +310,7 @@ def _flat_groups(N: Floats, s: Floats, corners: list[NDArray[np.int32]], points:
     near &= np.abs(away[:, None] - away[None]) <= SAME_PLANE * size
     sets = [set(face.tolist()) for face in corners]
     pairs = [(i, j) for i, j in np.argwhere(np.triu(near, 1)) if len(sets[i] & sets[j]) >= max(1, points.shape[1] - 1)]
-    return _components(len(corners), np.array(pairs, np.int64).reshape(-1, 2))
-
-
-def _components(count: int, pairs: Ints) -> Ints:
-    """Return the connected component of each of ``count`` nodes, (count,)."""
-    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), (count, count))
-    return connected_components(graph, directed=False)[1].astype(np.int64)
+    return components(len(corners), np.array(pairs, np.int64).reshape(-1, 2)).astype(np.int64)
 
 
 def _extent(partition: SpacePartition, done: ClassParts, outer: Ints) -> Literal["bounded", "unbounded", "cut off"]:
@@ -329,16 +323,11 @@ def _extent(partition: SpacePartition, done: ClassParts, outer: Ints) -> Literal
         J = polytope.J if len(polytope.J) > 1 else np.vstack([0 * polytope.J, polytope.J])
         rows = np.vstack([polytope.Q, J - J[done.classes[part]]])  # directions in which no unit nor class changes
         length = np.linalg.norm(rows, axis=1)
-        if _has_direction(rows[length > 0] / length[length > 0, None]):
-            return "unbounded"
+        N, n = rows[length > 0] / length[length > 0, None], rows.shape[1]
+        rows, limits = np.vstack([N, np.eye(n), -np.eye(n)]), np.append(np.zeros(len(N)), np.ones(2 * n))
+        if any(maximize(sign * axis, rows, limits)[0] > 0.5 for axis in np.eye(n) for sign in (1, -1)):
+            return "unbounded"  # N d <= 0 for some d other than 0
     return "cut off"
-
-
-def _has_direction(N: Floats) -> bool:
-    """Whether ``N d <= 0`` for some d other than 0."""
-    n = N.shape[1]
-    rows, limits = np.vstack([N, np.eye(n), -np.eye(n)]), np.append(np.zeros(len(N)), np.ones(2 * n))
-    return any(maximize(sign * axis, rows, limits)[0] > 0.5 for axis in np.eye(n) for sign in (1, -1))
 
 
 def _distance(points: Floats) -> float:

@@ -117,7 +117,9 @@ def irredundant(N: Floats, s: Floats, inside: Floats) -> Ints:
     Each row is decided by a certificate from non-negative least squares, about a hundred times faster than a linear
     program in many dimensions, and by a linear program where that is inconclusive.
     """
-    rows = _tightest(N, s)
+    order = np.lexsort((np.arange(len(s)), np.round(np.log1p(s), 12)))
+    _, first = np.unique(np.round(N[order], 12) + 0.0, axis=0, return_index=True)
+    rows = np.sort(order[first])  # of rows with the same normal the tightest, the first of equal ones
     N, s = N[rows], s[rows] - N[rows] @ inside
     keep = np.ones(len(rows), bool)
     for i in reversed(range(len(rows))):  # of two rows that make each other redundant the first stays
@@ -152,13 +154,6 @@ def _extends_beyond(normal: Floats, N: Floats, s: Floats) -> bool | None:
     if weights is None or np.linalg.norm(weights @ N - normal) > 1e-10 or weights @ s > 1 + REDUNDANT:
         return None
     return False
-
-
-def _tightest(N: Floats, s: Floats) -> Ints:
-    """Return, of rows with the same normal, the tightest, the first of equal ones."""
-    order = np.lexsort((np.arange(len(s)), np.round(np.log1p(s), 12)))
-    _, first = np.unique(np.round(N[order], 12) + 0.0, axis=0, return_index=True)
-    return np.sort(order[first])
 
 
 def nearest_point(N: Floats, s: Floats) -> Floats | None:

@@ -74,12 +74,9 @@ def region_polytope(
     *bends, (J, y) = _coefficients(net, by_bend, memory or MemoryLimit(None, ""), progress or no_progress)
     sizes = _magnitudes(net, by_bend, bends)
     rows = [_rows(net, i, *parts) for i, parts in enumerate(zip(by_bend, bends, sizes, strict=True))]
-    Q, p, units, across = (np.concatenate(parts) for parts in zip(_no_rows(net), *rows, strict=True))
+    none = np.zeros((0, net.n_in)), np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int16)
+    Q, p, units, across = (np.concatenate(parts) for parts in zip(none, *rows, strict=True))
     return Polytope(Q, p, units, across, J.cpu().numpy(), y.cpu().numpy())
-
-
-def _no_rows(net: Network) -> tuple[NDArray[Any], ...]:
-    return np.zeros((0, net.n_in)), np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int16)
 
 
 def _rows(

@@ -6,7 +6,6 @@ any piecewise-linear function. Weighted sums of units are Minkowski sums of term
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -91,7 +90,11 @@ def tropical(net: NetworkLike, *, prune: bool = True, max_terms: int = 20_000) -
             pairs = [_relu(f, g, float(a), simplify) for f, g, a in zip(F, G, leak, strict=True)]
             F, G = [f for f, _ in pairs], [g for _, g in pairs]
     form = Tropical(tuple(F), tuple(G), net.input_shape, 0.0)
-    return replace(form, error=_error(net, form))
+    points = np.random.default_rng(0).normal(size=(256, net.n_in)) * 2
+    size = np.stack([np.abs(_value(f, points)) + np.abs(_value(g, points)) for f, g in zip(F, G, strict=True)], axis=1)
+    largest = size.max(axis=0)
+    errors = np.abs(form.evaluate(points) - net(points).reshape(len(points), -1)) / np.where(largest > 0, largest, 1.0)
+    return replace(form, error=float(errors.max()))
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,11 @@ class _Simplifier:
         return self((p[:, None] + q[None]).reshape(-1, p.shape[1]))
 
     def __call__(self, terms: Floats) -> Floats:
-        terms = _join(terms)
+        slopes = terms[:, :-1]
+        scale = np.abs(slopes).max(initial=0) or 1.0
+        order = np.argsort(-terms[:, -1], kind="stable")
+        _, first = np.unique(np.round(slopes[order] / scale, 12) + 0.0, axis=0, return_index=True)
+        terms = terms[np.sort(order[first])]  # of terms with equal slopes the one with the largest constant
         return _prune(terms) if self.prune and len(terms) > 1 else terms
 
 
@@ -141,15 +148,6 @@ def _relu(f: Floats, g: Floats, leak: float, simplify: _Simplifier) -> tuple[Flo
     if leak <= 1:
         return (f if leak == 1 else simplify.add((1 - leak) * both, leak * f)), g
     return leak * f, simplify.add(g, (leak - 1) * both)
-
-
-def _join(terms: Floats) -> Floats:
-    """Keep, of terms with equal slopes (up to rounding), the one with the largest constant."""
-    slopes = terms[:, :-1]
-    scale = np.abs(slopes).max(initial=0) or 1.0
-    order = np.argsort(-terms[:, -1], kind="stable")
-    _, first = np.unique(np.round(slopes[order] / scale, 12) + 0.0, axis=0, return_index=True)
-    return terms[np.sort(order[first])]
 
 
 def _prune(terms: Floats) -> Floats:
@@ -189,12 +187,3 @@ def _clearly_largest(terms: Floats) -> NDArray[np.bool_]:
 
 def _value(terms: Floats, points: Floats) -> Floats:
     return np.asarray((points @ terms[:, :-1].T + terms[:, -1]).max(axis=1))
-
-
-def _error(net: Network, form: Tropical) -> float:
-    points = np.random.default_rng(0).normal(size=(256, net.n_in)) * 2
-    pairs: Sequence[tuple[Floats, Floats]] = list(zip(form.F, form.G, strict=True))
-    size = np.stack([np.abs(_value(f, points)) + np.abs(_value(g, points)) for f, g in pairs], axis=1)
-    exact = net(points).reshape(len(points), -1)
-    largest = size.max(axis=0)
-    return float((np.abs(form.evaluate(points) - exact) / np.where(largest > 0, largest, 1.0)).max())

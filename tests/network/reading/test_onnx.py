@@ -83,6 +83,7 @@ def d(value: float) -> np.ndarray:
 IMAGE, VECTOR = (3, 7, 7), (6,)
 DOUBLED = np.array([1, 1, 2, 2], np.float32)
 ASYMMETRIC = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+HALF_PIXEL = {"mode": "nearest", "coordinate_transformation_mode": "half_pixel"}
 CASES: list[tuple[Any, tuple[int, ...], dict[str, np.ndarray], int]] = [
     (node("Gemm", "x w b"), VECTOR, {"w": f(6, 4), "b": f(4)}, 17),
     (node("Gemm", "x w b", alpha=0.5, beta=2.0, transB=1), VECTOR, {"w": f(4, 6), "b": f(4)}, 7),
@@ -164,6 +165,18 @@ CASES: list[tuple[Any, tuple[int, ...], dict[str, np.ndarray], int]] = [
     (node("Tile", "x r"), VECTOR, {"r": i(1, 2)}, 17),
     (node("Resize", "x - s", mode="nearest", **ASYMMETRIC), IMAGE, {"s": DOUBLED}, 13),
     (node("Resize", "x - s", mode="linear"), IMAGE, {"s": DOUBLED}, 13),
+    (node("Resize", "x - - s", mode="linear", axes=[3]), IMAGE, {"s": i(5)}, 18),
+    (node("Resize", "x - s", mode="cubic", exclude_outside=1, cubic_coeff_a=-0.5), IMAGE, {"s": DOUBLED}, 13),
+    (node("Resize", "x - s", nearest_mode="ceil", **HALF_PIXEL), IMAGE, {"s": DOUBLED}, 13),
+    (node("Resize", "x - s", nearest_mode="round_prefer_ceil", **HALF_PIXEL), IMAGE, {"s": DOUBLED}, 13),
+    (node("Einsum", "x w", equation="bi,ij->bj"), VECTOR, {"w": f(6, 4)}, 17),
+    (node("SpaceToDepth", "x", blocksize=2), (2, 4, 6), {}, 13),
+    (node("ReduceL1", "x a", keepdims=0), IMAGE, {"a": i(2)}, 18),
+    (node("ThresholdedRelu", "x", alpha=0.0), VECTOR, {}, 17),
+    (node("CumSum", "x a", reverse=1), VECTOR, {"a": np.array(1)}, 14),
+    (node("CumSum", "x a", exclusive=1), VECTOR, {"a": np.array(1)}, 14),
+    (node("Pow", "x a"), VECTOR, {"a": d(1.0)}, 15),
+    (node("ConvTranspose", "x w", strides=[2, 2], auto_pad="SAME_UPPER"), IMAGE, {"w": f(3, 2, 3, 3)}, 17),
     (node("DepthToSpace", "x", blocksize=2), (4, 3, 2), {}, 13),
     (node("DepthToSpace", "x", blocksize=2, mode="CRD"), (8, 3, 2), {}, 13),
     (node("Cast", "x", to=DOUBLE), VECTOR, {}, 17),
@@ -179,6 +192,21 @@ def test_operators_agree_with_the_reference_evaluator(case, shape, constants, op
     groups = {"group": 3} if case.op_type == "Conv" and constants["w"].shape[1] == 1 else {}
     case.attribute.extend(helper.make_attribute(k, v) for k, v in groups.items())
     assert_agrees(model([case], ["batch", *shape], constants, opset=opset), shape)
+
+
+@pytest.mark.parametrize(
+    ("case", "constants"),
+    [
+        (node("Resize", "x - s", mode="cubic", coordinate_transformation_mode="align_corners"), {"s": DOUBLED}),
+        (node("ConvTranspose", "x w", strides=[2, 2], output_shape=[14, 15]), {"w": f(3, 2, 3, 3).astype(np.float32)}),
+    ],
+)
+def test_operators_that_the_evaluator_lacks_agree_with_onnxruntime(case, constants) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    proto = model([case], ["batch", *IMAGE], constants, opset=13, kind=onnx.TensorProto.FLOAT)
+    x = RNG.normal(size=(4, *IMAGE)).astype(np.float32)
+    expected = runtime.InferenceSession(proto.SerializeToString()).run(None, {"x": x})[0]
+    np.testing.assert_allclose(creases.read(proto)(x.astype(float)), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_batch_normalisation_is_the_same_in_every_opset() -> None:
@@ -463,6 +491,10 @@ def test_weights_of_a_type_that_torch_lacks_are_refused() -> None:
 def test_bad_weights_and_files_are_named(tmp_path) -> None:
     with pytest.raises(InputError, match="NaN or infinite entries in initializer 'w'"):
         creases.read(model([node("MatMul", "x w")], ["b", 2], {"w": np.full((2, 2), np.nan)}))
+    twice = model([node("MatMul", "x w")], ["b", 2], {"w": np.eye(2)})
+    twice.graph.initializer.append(twice.graph.initializer[0])
+    with pytest.raises(FileError, match="two weights, nodes or inputs are called 'w'"):
+        creases.read(twice)
     path = tmp_path / "bad.onnx"
     path.write_bytes(b"this is no protobuf")
     with pytest.raises(FileError, match=r"cannot read .*bad\.onnx as an ONNX file"):

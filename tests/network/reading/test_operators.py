@@ -191,6 +191,10 @@ def test_padding_and_resizing_agree(model: nn.Module, shape: tuple[int, ...]) ->
     ("where with numbers", Lambda(lambda x, m: torch.where(m > 0, 0.3, x), m=torch.randn(3, 1, 1)), IMAGE),
     ("masked fill", Lambda(lambda x, m: x.masked_fill(m > 0, 0.7), m=torch.randn(6)), VECTOR),
     ("first power", Lambda(lambda x: x**1), VECTOR),
+    ("between two", Lambda(lambda x, w: torch.lerp(x, x.flip(1), w), w=torch.rand(6)), VECTOR),
+    ("addcmul", Lambda(lambda x, w: torch.addcmul(x, x.flip(1), w, value=3), w=torch.randn(6)), VECTOR),
+    ("sum of absolute values", Lambda(lambda x: x.norm(p=1, dim=1, keepdim=True)), VECTOR),
+    ("largest absolute value", Lambda(lambda x: torch.linalg.vector_norm(x, torch.inf, dim=1)), VECTOR),
     ("matmul", Lambda(lambda x, w: x @ w, w=torch.randn(6, 3)), VECTOR),
     ("matmul with a vector", Lambda(lambda x, w: x @ w, w=torch.randn(6)), VECTOR),
     ("matmul of matrices", Lambda(lambda x, w: x @ w, w=torch.randn(8, 3)), IMAGE),
@@ -218,6 +222,67 @@ def test_padding_and_resizing_agree(model: nn.Module, shape: tuple[int, ...]) ->
 )
 def test_arithmetic_agrees(model: nn.Module, shape: tuple[int, ...]) -> None:
     assert_agrees(seeded(model), shape)
+
+
+def _recurrence(x: torch.Tensor) -> torch.Tensor:
+    h = x[:, 0] * 0
+    for part in x.unbind(1):
+        h = torch.relu(part + 0.5 * h)
+    return h
+
+
+@each(
+    ("where, a leaky relu", Lambda(lambda x: torch.where(x > 0, x, 0.1 * x)), VECTOR),
+    ("where, turned around", Lambda(lambda x: torch.where(x <= 0.3, x * 0 + 0.3, x)), VECTOR),
+    ("where, an absolute value", Lambda(lambda x: torch.where(~(x < 0), x, -x)), VECTOR),
+    ("where, different on both sides", Lambda(lambda x: torch.where(2 * x - 1 > 0, 3 - 2 * x, 5 * x - 0.5)), VECTOR),
+    (
+        "where, after a batch norm",
+        nn.Sequential(nn.BatchNorm2d(3), Lambda(lambda x: torch.where(x > 0, x, x / 4))),
+        IMAGE,
+    ),
+    ("where, a maximum", Lambda(lambda x, y=None: (lambda a, b: torch.where(a > b, a, b))(x, x.flip(1))), VECTOR),
+    ("where, a minimum", Lambda(lambda x: (lambda a, b: torch.where(a > b, b, a))(x, x.flip(1))), VECTOR),
+    ("times a mask", Lambda(lambda x: x * (x > 0)), VECTOR),
+    ("times a mask of numbers", Lambda(lambda x: (x >= 0).to(x.dtype) * x), VECTOR),
+    ("masked fill by sign", Lambda(lambda x: x.masked_fill(x < 0, 0)), VECTOR),
+    ("masked fill in place", Lambda(lambda x: x.clone().masked_fill_(x <= 1, 1.0)), VECTOR),
+)
+def test_selections_by_sign_are_bends(model: nn.Module, shape: tuple[int, ...]) -> None:
+    net = assert_agrees(seeded(model), shape)
+    assert net.n_units == net.n_in
+
+
+@each(
+    (
+        "rows of all samples",
+        Lambda(lambda x, w: (x.reshape(-1, 10) @ w).relu().reshape(-1, 3, 4), w=torch.randn(10, 4)),
+        LINE,
+    ),
+    ("view by the length", Lambda(lambda x: torch.relu(x.view(-1, 10) - 1).view(len(x), -1)), LINE),
+    ("sequence first", Lambda(lambda x, w: (x.transpose(0, 1) @ w).relu().transpose(0, 1), w=torch.randn(10, 4)), LINE),
+    ("the last of a sequence", Lambda(lambda x: torch.relu(x.permute(1, 0, 2) + 1)[-1]), LINE),
+    ("sums of two in sequence", Lambda(lambda x: (lambda h: (h + h.abs())[0])(x.transpose(0, 1))), LINE),
+    ("a constant beside a sequence", Lambda(lambda x, c: (x.transpose(0, 1) * c)[0], c=torch.randn(3, 1, 10)), LINE),
+    ("unrolled recurrence", Lambda(_recurrence), LINE),
+)
+def test_the_batch_axis_may_move_on_the_way(model: nn.Module, shape: tuple[int, ...]) -> None:
+    assert_agrees(seeded(model), shape)
+
+
+def test_constants_of_any_precision_are_read() -> None:
+    half, listed = torch.randn(6, dtype=torch.float16), [torch.randn(6)]
+
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(6, 6)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.relu(self.layer(x) * half.float() + listed[0]) @ (torch.eye(6) * self.layer.bias)
+
+    model, x = Model(), points(VECTOR)
+    torch.testing.assert_close(creases.read(model)(x), model(x.float()).double(), rtol=1e-4, atol=1e-4)
 
 
 def _augmented(x):

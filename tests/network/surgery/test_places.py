@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 import creases
 from creases.errors import InputError
-from surgery_models import MODELS, Block, built, mlp, snapshot
+from surgery_models import MODELS, built, mlp, snapshot
 
 
 class Forward(nn.Module):
@@ -35,10 +35,6 @@ def reasons(model, shape):
 def test_the_places_of_a_model_are_found_without_being_declared(name):
     model, shape = built(name)
     assert [place.name for place in creases.places(model, shape)] == MODELS[name][2]
-
-
-def test_the_input_shape_of_an_mlp_need_not_be_given():
-    assert [place.width for place in creases.places(mlp())] == [5, 4]
 
 
 def test_data_stand_in_for_the_input_shape():
@@ -268,27 +264,6 @@ def test_units_are_followed_through_any_code(code):
     assert reasons(model, (3,))["a"] == ""
 
 
-def test_a_layer_with_two_names_is_one_layer():
-    model = mlp()
-    model.alias = model[0]
-    again = Forward(lambda m, x: m.net[:5](x), net=model, act=model[1])
-    assert [place.name for place in creases.places(again, (3,))] == ["net.0", "net.2"]
-    creases.deepen(again, "net.0", input_shape=(3,))
-    assert again.act is again.net[1]
-
-
-def test_places_of_a_compiled_model_are_those_of_the_module():
-    model = mlp()
-    compiled = nn.Module()  # torch.compile keeps the module so
-    compiled._orig_mod = model
-    assert [place.name for place in creases.places(compiled)] == ["0", "2"]
-
-
-def test_half_precision_models_have_places():
-    model = mlp().to(torch.bfloat16)
-    assert len(creases.places(model)) == 2
-
-
 @pytest.mark.parametrize(
     ("model", "shape", "message"),
     [
@@ -312,12 +287,3 @@ def test_bad_models_are_refused(model, shape, message):
 def test_bad_data_are_refused():
     with pytest.raises(InputError, match="X must be a tensor of inputs"):
         creases.places(mlp(), X=[[1.0, 2.0, 3.0]])
-
-
-def test_every_block_of_a_deep_model_is_found():
-    model = nn.Sequential(
-        nn.Conv2d(2, 4, 1), *(Block(4, i + 1) for i in range(6)), nn.AdaptiveAvgPool2d(1), nn.Flatten(), linear(4, 2)
-    )
-    assert [(p.name, p.width) for p in creases.places(model, (2, 5, 5))] == [
-        (f"{i + 1}.conv1", i + 1) for i in range(6)
-    ]

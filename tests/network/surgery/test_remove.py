@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -43,7 +42,7 @@ def test_removing_units_that_nothing_reads_is_certified_to_change_nothing():
     model, x = mlp().double(), inputs((3,))
     with torch.no_grad():
         model[2].weight[:, [1, 4]] = 0
-    done = creases.remove(model, "0", np.array([4, 1]), X=x)
+    done = creases.remove(model, "0", torch.tensor([4, 1]), X=x)
     assert done.bound == 0
     assert done.change <= 1e-14
 
@@ -72,9 +71,3 @@ def test_a_width_that_cannot_grow_cannot_shrink():
     model, shape = built("residual")
     with pytest.raises(InputError, match=r"be able to change its width, got 'stem': add in 'blocks\.0' combines them"):
         creases.remove(model, "stem", [0], input_shape=shape)
-
-
-def test_units_may_be_a_tensor():
-    model = mlp()
-    creases.remove(model, "0", torch.tensor([0, 1]))
-    assert model[0].out_features == 3

@@ -43,8 +43,12 @@ def _model(program: Program, onnx: Any) -> Any:
                 f"{step.op} in step {i} ({step.path or step.op})",
                 "save it as .safetensors",
             )
-        WRITERS[step.op](writer, step, [_value(value) for value in step.inputs], _value(i + 1))
-    writer.node("Identity", [_value(len(program.steps))], "y")
+        inputs, output = ["x" if value == 0 else f"value{value}" for value in step.inputs], f"value{i + 1}"
+        linear = output if step.offset is None else f"{output}.linear"
+        WRITERS[step.op](writer, step, inputs, linear)
+        if step.offset is not None:
+            writer.node("Add", [linear, writer.tensor(step, "offset", output)], output)
+    writer.node("Identity", [f"value{len(program.steps)}" if program.steps else "x"], "y")
     kind = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(str(program.dtype).removeprefix("torch.")))
     graph = onnx.helper.make_graph(
         writer.nodes,
@@ -55,10 +59,6 @@ def _model(program: Program, onnx: Any) -> Any:
     )
     opset = [onnx.helper.make_opsetid("", OPSET)]
     return onnx.helper.make_model(graph, opset_imports=opset, ir_version=IR_VERSION, producer_name="creases")
-
-
-def _value(number: int) -> str:
-    return "x" if number == 0 else f"value{number}"
 
 
 class _Writer:
@@ -79,23 +79,10 @@ class _Writer:
     def tensor(self, step: Step, name: str, output: str) -> str:
         return self.constant(step.tensors[name].detach().cpu().numpy(), f"{output}.{name}")
 
-    def add_offset(self, step: Step, linear: str, output: str) -> None:
-        """Add the offset of an affine step to its linear part."""
-        if step.offset is None:
-            self.node("Identity", [linear], output)
-        else:
-            self.node("Add", [linear, self.tensor(step, "offset", output)], output)
-
 
 def _linear(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
     weight = step.tensors["weight"].detach().cpu().numpy().T
-    writer.node("MatMul", [inputs[0], writer.constant(weight, f"{output}.weight")], f"{output}.linear")
-    writer.add_offset(step, f"{output}.linear", output)
-
-
-def _scale(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
-    writer.node("Mul", [inputs[0], writer.tensor(step, "factor", output)], f"{output}.linear")
-    writer.add_offset(step, f"{output}.linear", output)
+    writer.node("MatMul", [inputs[0], writer.constant(weight, f"{output}.weight")], output)
 
 
 def _add(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
@@ -110,18 +97,12 @@ def _add(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
         else:
             writer.node("Add" if sign == 1 else "Sub", [total, name], name_k)
         total = name_k
-    writer.add_offset(step, total, output)
-
-
-def _concat(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
-    writer.node("Concat", inputs, f"{output}.linear", axis=step.options["dim"] + 1)
-    writer.add_offset(step, f"{output}.linear", output)
+    writer.node("Identity", [total], output)
 
 
 def _reshape(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
     shape = writer.constant(np.array([-1, *step.options["shape"]], np.int64), f"{output}.shape")
-    writer.node("Reshape", [inputs[0], shape], f"{output}.linear")
-    writer.add_offset(step, f"{output}.linear", output)
+    writer.node("Reshape", [inputs[0], shape], output)
 
 
 def _conv(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
@@ -129,13 +110,12 @@ def _conv(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
     writer.node(
         "Conv",
         [inputs[0], writer.tensor(step, "weight", output)],
-        f"{output}.linear",
+        output,
         strides=list(options["stride"]),
         pads=[*options["padding"], *options["padding"]],
         dilations=list(options["dilation"]),
         group=options["groups"],
     )
-    writer.add_offset(step, f"{output}.linear", output)
 
 
 def _relu(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
@@ -149,9 +129,11 @@ def _relu(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
 #: Writer of each operation.
 WRITERS: dict[str, Callable[[_Writer, Step, list[str], str], None]] = {
     "linear": _linear,
-    "scale": _scale,
+    "scale": lambda writer, step, inputs, output: writer.node(
+        "Mul", [inputs[0], writer.tensor(step, "factor", output)], output
+    ),
     "add": _add,
-    "concat": _concat,
+    "concat": lambda writer, step, inputs, output: writer.node("Concat", inputs, output, axis=step.options["dim"] + 1),
     "reshape": _reshape,
     "conv": _conv,
     "relu": _relu,

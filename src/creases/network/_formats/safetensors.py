@@ -76,7 +76,8 @@ def program_from_bytes(data: bytes, source: str) -> Program:
     """Return the program of :func:`program_to_bytes`; ``source`` names the data in errors."""
     try:
         tensors = load_tensors(data)
-        metadata = _metadata(data)
+        length = int.from_bytes(data[:8], "little")  # of the header, a JSON object
+        metadata = parse_json(data[8 : 8 + length]).get("__metadata__", {})
     except (SafetensorError, ValueError) as problem:
         raise FileError(f"cannot read {source}: it is damaged or not a safetensors file: {problem}") from problem
     if _ENTRY not in metadata:
@@ -92,23 +93,13 @@ def program_from_bytes(data: bytes, source: str) -> Program:
                 f"{_VERSION}; update creases"
             )
         steps = tuple(_step(step, i, tensors) for i, step in enumerate(record["steps"]))
-        program = Program(steps, record["input_shape"], _check_link(record["link"]))
+        if record["link"] not in ("", *LINKS):
+            raise ValueError(f"its outputs go through {record['link']!r}")
+        program = Program(steps, record["input_shape"], record["link"])
         _check_shapes(program)
     except (KeyError, TypeError, ValueError, IndexError, RuntimeError, AttributeError, OverflowError) as problem:
         raise FileError(f"cannot read {source}: it is damaged; its steps do not fit together ({problem})") from problem
     return program
-
-
-def _check_link(link: Any) -> str:
-    if link != "" and link not in LINKS:
-        raise ValueError(f"its outputs go through {link!r}")
-    return str(link)
-
-
-def _metadata(data: bytes) -> dict[str, Any]:
-    """Return the metadata of a safetensors file: its header is a JSON object after 8 bytes of length."""
-    length = int.from_bytes(data[:8], "little")
-    return parse_json(data[8 : 8 + length]).get("__metadata__", {})  # type: ignore[no-any-return]
 
 
 def _step(record: dict[str, Any], i: int, tensors: dict[str, Tensor]) -> Step:

@@ -21,11 +21,6 @@ _REDUCTION = getattr(torch.Tag, "reduction", None)
 #: Products of matrices: the last two operands are multiplied.
 _PRODUCTS = (torch.ops.aten.mm, torch.ops.aten.addmm, torch.ops.aten.bmm, torch.ops.aten.baddbmm)
 
-#: Operations on windows without weights.
-_POOLS = tuple(
-    f"aten::{kind}_pool{d}d{end}" for kind in ("max", "avg") for d in (1, 2, 3) for end in ("", "_with_indices")
-)
-
 #: What puts its operands side by side.
 _JOINS = (torch.ops.aten.cat, torch.ops.aten.stack)
 
@@ -43,8 +38,7 @@ class AllocationLimit(TorchDispatchMode):  # type: ignore[no-untyped-call]
     Attributes
     ----------
     most_bytes
-        What the largest operation took, or would take in a plain implementation that writes out padding and the gaps
-        of a dilated kernel.
+        What the largest operation took.
     """
 
     def __init__(self, max_bytes: float) -> None:
@@ -63,9 +57,10 @@ class AllocationLimit(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ) -> Any:
         kwargs = kwargs or {}
         needed = _result_bytes(func, args, kwargs)
-        self.most_bytes = max(self.most_bytes, needed, _plain_bytes(func, args))
+        self.most_bytes = max(self.most_bytes, needed)
         if self._taken + needed > self.max_bytes:
-            self._forget_freed()
+            self._alive = [each for each in self._alive if not each[0].expired()]  # type: ignore[no-untyped-call]
+            self._taken = sum(size for _, size in self._alive)
         if self._taken + needed > self.max_bytes:
             taken = f" beside the {_size(self._taken)} that it holds" if self._taken > 1e6 else ""
             raise LimitError(
@@ -75,20 +70,13 @@ class AllocationLimit(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 "is the file what you expect? If so, raise the limit: creases.read(model, max_memory=...)",
             )
         out = func(*args, **kwargs)
-        self._count(out, args)
-        return out
-
-    def _count(self, out: Any, args: Sequence[Any]) -> None:
         known = {leaf.untyped_storage()._cdata for leaf in _tensors(args)}
         for leaf in _tensors(out):
             storage = leaf.untyped_storage()
             if storage._cdata not in known and storage.nbytes():
                 self._alive.append((StorageWeakRef(storage), storage.nbytes()))  # type: ignore[no-untyped-call]
                 self._taken += storage.nbytes()
-
-    def _forget_freed(self) -> None:
-        self._alive = [each for each in self._alive if not each[0].expired()]  # type: ignore[no-untyped-call]
-        self._taken = sum(size for _, size in self._alive)
+        return out
 
 
 def _result_bytes(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> int:
@@ -111,38 +99,18 @@ def _result_bytes(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> int
         return 8 * _count_range(*args)
     if func._overloadpacket is torch.ops.aten.convolution:
         return 8 * prod(max(size, 0) for size in _convolution_shape(*args))
+
+    def to_meta(leaf: Any) -> Any:
+        if isinstance(leaf, Tensor):
+            return torch.empty_strided(leaf.shape, leaf.stride(), dtype=leaf.dtype, device="meta")
+        return torch.device("meta") if isinstance(leaf, torch.device) else leaf
+
     try:
-        meta_args, meta_kwargs = tree_map(_to_meta, (tuple(args), kwargs))
+        meta_args, meta_kwargs = tree_map(to_meta, (tuple(args), kwargs))
         out = func(*meta_args, **meta_kwargs)
-    except (
-        Exception
-    ):  # without a rule for sizes: torch says what is wrong, or its results are no larger than its inputs
+    except Exception:  # no rule for sizes: torch says what is wrong, or its results are no larger than its inputs
         return 0
     return sum(leaf.numel() * leaf.element_size() for leaf in _tensors(out))
-
-
-def _plain_bytes(func: Any, args: Sequence[Any]) -> int:
-    """Return what a plain implementation of an operation on windows takes: its columns, padded input and wide kernel.
-
-    ``columns`` are the entries of all windows beside each other, as a product of matrices needs them.
-    """
-    if func._overloadpacket is torch.ops.aten.convolution:
-        x, weight, _, strides, pads, dilations, transposed = args[:7]
-        kernel, shape = weight.shape[2:], _convolution_shape(*args)
-        inner = [(n - 1) * s + 1 for n, s in zip(x.shape[2:], strides, strict=True)] if transposed else x.shape[2:]
-        columns = prod(weight.shape[1:]) * prod(x.shape[2:] if transposed else shape[2:])
-    elif func._schema.name in _POOLS:
-        x, kernel = args[0], list(args[1])
-        strides = list(args[2]) if len(args) > 2 and args[2] else kernel
-        pads = list(args[3]) if len(args) > 3 else [0]
-        dilations = list(args[4]) if "max" in func._schema.name and len(args) > 4 else [1]
-        kernel, pads, dilations = (list(each) * (len(kernel) // len(each)) for each in (kernel, pads, dilations))
-        inner, columns = x.shape[-len(kernel) :], 0
-    else:
-        return 0
-    reach = [d * (k - 1) + 1 for d, k in zip(dilations, kernel, strict=True)]
-    padded = [n + 2 * (p + r) for n, p, r in zip(inner, pads, reach, strict=True)]
-    return int(8 * max(prod(x.shape[: -len(reach)]) * prod(padded), prod(reach), len(x) * columns))
 
 
 def _count_range(start: float, end: float | None = None, step: float = 1) -> int:
@@ -169,12 +137,6 @@ def _convolution_shape(
     if transposed:
         return (len(x), weight.shape[1] * groups, *((n - 1) * s - 2 * p + r + o + 1 for n, r, s, p, o in axes))
     return (len(x), len(weight), *((n + 2 * p - r - 1) // s + 1 for n, r, s, p, _ in axes))
-
-
-def _to_meta(leaf: Any) -> Any:
-    if isinstance(leaf, Tensor):
-        return torch.empty_strided(leaf.shape, leaf.stride(), dtype=leaf.dtype, device="meta")
-    return torch.device("meta") if isinstance(leaf, torch.device) else leaf
 
 
 def _tensors(tree: Any) -> list[Tensor]:

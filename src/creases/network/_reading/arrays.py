@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from creases._files import open_npz
 from creases._program._step import Step
@@ -32,24 +34,24 @@ def from_arrays(layers: Sequence[tuple[Any, Any]], *, leak: float = 0.0) -> Netw
     if not len(layers):
         raise InputError("model", "have at least one (W, b) pair", "an empty list")
     leak = check_number(leak, "leak")
+    pairs = [_layer(layer, i) for i, layer in enumerate(layers)]
+    for i, ((before, _), (weight, _)) in enumerate(pairwise(pairs)):
+        if weight.shape[1] != before.shape[0]:
+            inputs, outputs = plural(weight.shape[1], "input"), plural(before.shape[0], "output")
+            got = f"layer {i + 1} with {inputs} after layer {i} with {outputs}"
+            raise InputError("model", "have layers that fit together", got, "W is (out, in)")
+    return _network(pairs, "bend", {} if leak == 0 else {"leak": torch.tensor(leak, dtype=torch.float64)})
+
+
+def _network(layers: list[tuple[Floats, Floats]], bend: str, leak: dict[str, Tensor], link: str = "") -> Network:
+    """Return the network of layers (W, b) with bends called ``bend`` between them; none if that is empty."""
     steps: list[Step] = []
-    width = None
-    for i, layer in enumerate(layers):
-        weight, bias = _layer(layer, i)
-        if width is not None and weight.shape[1] != width:
-            raise InputError(
-                "model",
-                "have layers that fit together",
-                f"layer {i} with {plural(weight.shape[1], 'input')} after layer {i - 1} with {plural(width, 'output')}",
-                "W is (out, in)",
-            )
-        width = weight.shape[0]
-        if i:
-            tensors = {} if leak == 0 else {"leak": torch.tensor(leak, dtype=torch.float64)}
-            steps.append(Step("relu", (len(steps),), (weight.shape[1],), tensors=tensors, path=f"layers.{i - 1}.bend"))
+    for i, (weight, bias) in enumerate(layers):
+        if i and bend:
+            steps.append(Step("relu", (len(steps),), (weight.shape[1],), tensors=leak, path=f"layers.{i - 1}.{bend}"))
         tensors = {"weight": torch.from_numpy(weight), "offset": torch.from_numpy(bias)}
-        steps.append(Step("linear", (len(steps),), (width,), tensors=tensors, path=f"layers.{i}"))
-    return Network(steps, (np.shape(layers[0][0])[1],))
+        steps.append(Step("linear", (len(steps),), (len(bias),), tensors=tensors, path=f"layers.{i}"))
+    return Network(steps, (layers[0][0].shape[1],), link)
 
 
 def _layer(layer: Any, i: int) -> tuple[np.ndarray, np.ndarray]:
@@ -123,13 +125,22 @@ def read_sklearn(model: Any) -> Network:
     *others, last = estimators
     scalers = [step for step in others if step is not None and not isinstance(step, str)]  # "passthrough"
     if hasattr(type(last), "network_"):
-        net = _own_network(last)
-        return _scale_inputs(net, *_compose(scalers, net.n_in)) if scalers else net
+        try:
+            net: Network = last.network_
+        except AttributeError:  # scikit-learn's NotFittedError is one
+            raise ReadError(f"cannot read {type(last).__name__}: it is not fitted; call fit first") from None
+        if not scalers:
+            return net
+        factor, offset = _compose(scalers, net.n_in)
+        tensors = {"weight": torch.from_numpy(np.diag(factor)), "offset": torch.from_numpy(offset)}
+        first = Step("linear", (0,), (net.n_in,), tensors=tensors, path="scaler")
+        steps = [first, *(replace(step, inputs=tuple(k + 1 for k in step.inputs)) for step in net.steps)]
+        return Network(steps, (net.n_in,), net.link)
     layers = _layers(last)
     weight, bias = layers[0]
     factor, offset = _compose(scalers, weight.shape[1])
     layers[0] = (weight * factor, bias + weight @ offset)
-    return _network(layers, last.activation, LINKS[last.out_activation_])
+    return _network(layers, "relu" if last.activation == "relu" else "", {}, LINKS[last.out_activation_])
 
 
 def _compose(scalers: list[Any], d: int) -> tuple[Floats, Floats]:
@@ -142,22 +153,6 @@ def _compose(scalers: list[Any], d: int) -> tuple[Floats, Floats]:
             raise ReadError(f"cannot read a Pipeline whose {name} has {len(a)} columns, as the network has {d} inputs")
         factor, offset = a * factor, a * offset + c
     return factor, offset
-
-
-def _scale_inputs(net: Network, factor: Floats, offset: Floats) -> Network:
-    """Return a network of vectors whose inputs are scaled first."""
-    tensors = {"weight": torch.from_numpy(np.diag(factor)), "offset": torch.from_numpy(offset)}
-    first = Step("linear", (0,), (net.n_in,), tensors=tensors, path="scaler")
-    steps = [first, *(replace(step, inputs=tuple(k + 1 for k in step.inputs)) for step in net.steps)]
-    return Network(steps, (net.n_in,), net.link)
-
-
-def _own_network(model: Any) -> Network:
-    try:
-        network: Network = model.network_
-    except AttributeError:  # scikit-learn's NotFittedError is one
-        raise ReadError(f"cannot read {type(model).__name__}: it is not fitted; call fit first") from None
-    return network
 
 
 def _layers(model: Any) -> list[tuple[Floats, Floats]]:
@@ -203,13 +198,3 @@ def _scaling(scaler: Any, d: int) -> tuple[Floats, Floats]:
     center = getattr(scaler, "mean_" if name == "StandardScaler" else "center_", None)
     shifts = center is not None and (name != "StandardScaler" or scaler.with_mean)
     return one / scale, -np.asarray(center, np.float64) / scale if shifts else zero
-
-
-def _network(layers: list[tuple[Floats, Floats]], activation: str, link: str) -> Network:
-    steps: list[Step] = []
-    for i, (weight, bias) in enumerate(layers):
-        if i and activation == "relu":
-            steps.append(Step("relu", (len(steps),), (weight.shape[1],), tensors={}, path=f"layers.{i - 1}.relu"))
-        tensors = {"weight": torch.from_numpy(weight), "offset": torch.from_numpy(bias)}
-        steps.append(Step("linear", (len(steps),), (len(bias),), tensors=tensors, path=f"layers.{i}"))
-    return Network(steps, (layers[0][0].shape[1],), link)

@@ -149,11 +149,16 @@ class ProgramBuilder:
 
         ``function`` may return a tensor or a tuple or list of them; so does this method.
         """
-        numbers = torch.arange(self.batch * x.size, dtype=torch.float64).reshape(self.batch, *x.shape)
-        out = function(numbers)
-        if isinstance(out, Tensor):
-            return self.gather(x, self._index(out, x.size))
-        return tuple(self.gather(x, self._index(part, x.size)) for part in out)
+        out = function(self.numbers(x).double())
+        return self.select(x, out) if isinstance(out, Tensor) else tuple(self.select(x, part) for part in out)
+
+    def numbers(self, x: Value) -> Tensor:
+        """Return the numbers of a value's entries in the batch, sample * size + entry: (batch, *shape)."""
+        return torch.arange(self.batch * x.size).reshape(self.batch, *x.shape)
+
+    def select(self, x: Value, numbers: Tensor) -> Value:
+        """Select entries by their numbers in the batch, (batch, ...)."""
+        return self.gather(x, self._index(numbers, x.size))
 
     def _index(self, out: Tensor, size: int) -> Tensor:
         first = torch.arange(self.batch, dtype=torch.float64) * size
@@ -178,6 +183,9 @@ class ProgramBuilder:
         out = function(basis)
         if out.ndim == 0 or len(out) != x.size:
             raise self.error("the batch axis must remain first")
+        mapped = torch.einsum("bi,i...->b...", x.example.flatten(1), out)
+        if function(x.example).shape != mapped.shape or not torch.allclose(function(x.example), mapped):
+            raise self.error("acts along the batch axis, so a sample's output depends on the others")
         if out.numel() > max_entries:
             raise self.error(f"this operation would need a dense matrix of {out.numel()} entries; use a Linear or Conv")
         flat = self.linear(self.reshape(x, (x.size,)), out.reshape(x.size, -1).T)

@@ -17,7 +17,7 @@ from creases.errors import CreasesError, LinkWarning, ReadError
 from creases.network._network import Network
 from creases.network._reading.builder import Value
 from creases.network._reading.operators.names import MONOTONE, final_advice
-from creases.network._reading.traced import Recorder, TracedTensor, Unreadable
+from creases.network._reading.traced import DoublePrecision, Recorder, TracedTensor, Unreadable
 
 Function = Callable[[Any], Any]
 
@@ -54,20 +54,18 @@ def read_function(
         Sizes of the batches to read and to verify with.
     """
     with torch.no_grad(), torch.random.fork_rng(devices=[]), torch.device("cpu"):
-        first, second = (
-            _run(function, _example(batch, shape, seed), follow, removal) for seed, batch in enumerate(batches)
+        generators = [torch.Generator().manual_seed(seed) for seed in (0, 1)]
+        examples = (
+            torch.randn(batch, *shape, generator=generator, dtype=torch.float64)
+            for batch, generator in zip(batches, generators, strict=True)
         )
+        first, second = (_run(function, x, follow, removal) for x in examples)
         net = Network(first.steps, shape, first.link)
         _verify(net, second)
     if net.link:
         message = f"the model ends in {net.link}, which is not piecewise linear: the scores before it are read"
         warnings.warn(f"{message}; its decisions are the same (net.link names it)", LinkWarning, stacklevel=4)
     return net
-
-
-def _example(batch: int, shape: tuple[int, ...], seed: int) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(batch, *shape, generator=generator, dtype=torch.float64)
 
 
 def _run(
@@ -80,7 +78,8 @@ def _run(
     recorder = Recorder(x)
     with follow(recorder):
         try:
-            out = function(recorder.start())
+            with DoublePrecision():
+                out = function(recorder.start())
         except CreasesError:
             raise
         except Exception as problem:
@@ -101,22 +100,24 @@ def _run(
 def _value(out: Any, removal: Callable[[str], str]) -> tuple[Value, str]:
     """Return the value that a model returned as its output, or its scores before a link, and the link's name."""
     if not isinstance(out, Tensor):
-        parts = [part.value for part in tree_leaves(out) if isinstance(part, TracedTensor)]
-        for part in parts:
-            if isinstance(part, Unreadable):
-                raise ReadError(part.why)
+        for part in tree_leaves(out):
+            if isinstance(part, TracedTensor) and not isinstance(part.value, Value):
+                raise ReadError(part.value.why)
         raise ReadError(
             f"cannot read the model: its output is a {type(out).__name__}, not a tensor; wrap it in a module that "
             "returns a single tensor"
         )
     if not isinstance(out, TracedTensor):
         raise ReadError("cannot read the model: its output does not depend on its input through torch operations")
-    if not isinstance(out.value, Unreadable):
-        return out.value, ""
     end = out.value
-    if end.scores is not None:
-        return end.scores, end.name
-    raise ReadError(final_advice(end.name, end.place, removal(end.path)) if end.name in MONOTONE else end.why)
+    if isinstance(end, Value):
+        return end, ""
+    if isinstance(end, Unreadable):
+        if end.scores is not None:
+            return end.scores, end.name
+        if end.name in MONOTONE:
+            raise ReadError(final_advice(end.name, end.place, removal(end.path)))
+    raise ReadError(end.why)
 
 
 def _verify(net: Network, run: TracedRun) -> None:

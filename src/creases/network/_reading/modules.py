@@ -16,8 +16,7 @@ from creases._text import plural
 from creases.errors import InputError, ReadError
 from creases.network._network import Network
 from creases.network._reading.functions import read_function
-from creases.network._reading.operators import refusal
-from creases.network._reading.operators.names import words
+from creases.network._reading.operators.names import refusal, words
 from creases.network._reading.traced import Recorder, function_name
 
 # Inferring the shape of a model's input from its first layer.
@@ -149,7 +148,7 @@ def _follow(model: nn.Module, recorder: Recorder) -> Iterator[None]:
         outer.append((recorder.module, recorder.place, recorder.inside, recorder.builder.path))
         recorder.module = path
         recorder.place = f"{path or 'model'} ({type(module).__name__})"
-        recorder.inside = _is_torch_layer(module)
+        recorder.inside = is_torch_layer(module)
         if isinstance(module, nn.MultiheadAttention):  # it would fail later, at a transpose
             raise ReadError(f"{recorder.place}: {refusal('scaled_dot_product_attention')}")
         recorder.builder.path = recorder.name(path or type(module).__name__.lower()) if recorder.inside else path
@@ -166,15 +165,16 @@ def _follow(model: nn.Module, recorder: Recorder) -> Iterator[None]:
             handle.remove()
 
 
-def _is_torch_layer(module: nn.Module) -> bool:
+def is_torch_layer(module: nn.Module) -> bool:
     """Return whether a module is a layer of torch, whose operations are named after it, rather than a container."""
-    return type(module).__module__.startswith("torch.nn") and not isinstance(module, nn.Sequential)
+    containers = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
+    return type(module).__module__.startswith("torch.nn") and not isinstance(module, containers)
 
 
 def _removal_advice(model: nn.Module, path: str) -> str:
     """Return advice on how to read a module without its last operation."""
     if isinstance(model, nn.Sequential) and path == list(model._modules)[-1]:
         return "Read the model without it: creases.read(model[:-1])."
-    if path and _is_torch_layer(model.get_submodule(path)):
+    if path and is_torch_layer(model.get_submodule(path)):
         return f"On a copy of the model set model.{path} = torch.nn.Identity(), and read that."
     return "Have forward return its input instead."

@@ -7,24 +7,28 @@ would run it and is also translated into steps; the two results must agree, so a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from inspect import signature
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from creases._program._program import LINKS
 from creases.errors import ReadError
 from creases.network._reading.builder import ProgramBuilder, Value
-from creases.network._reading.operators import (
+from creases.network._reading.operators import HANDLERS
+from creases.network._reading.operators.masks import OF_MASKS, Mask
+from creases.network._reading.operators.names import (
     CONDITIONS,
     DENSE,
-    HANDLERS,
     IDENTITY_FUNCTIONS,
     MOVES,
+    PERMUTATIONS,
     QUERIES,
     REFUSED,
     refusal,
@@ -36,6 +40,9 @@ Kind = TypeVar("Kind", bound=Tensor)
 
 #: Largest difference between steps and the operation they translate, relative to the largest number involved.
 _TOLERANCE = 1e-11
+
+#: Operations whose constants have axes of their own: they do not broadcast against the value.
+_OF_MATRICES = ("linear", "matmul", "__matmul__", "__rmatmul__", "mm", "addmm", "bmm", "baddbmm")
 
 #: Operations after a link that keep all entries and their order.
 _RESHAPES = ("squeeze", "unsqueeze", "flatten", "reshape", "view")
@@ -58,22 +65,80 @@ class Unreadable:
     scores: Value | None = None  #: what a link such as softmax was applied to
 
 
-class TracedTensor(Tensor):
-    """Example values (batch, *shape) of a program's value while the model runs."""
+@dataclass(frozen=True)
+class Displaced:
+    """A value whose batch axis is not the first of its tensor, as in recurrences or after ``reshape(-1, d)``."""
 
-    value: Value | Unreadable
-    version: int  #: torch counts in-place changes of a tensor and all its views
-    recorder: Recorder
+    value: Value
+    numbers: Tensor  #: in the tensor's shape: sample * size + entry of the value
+    why: str  #: the error if the batch axis never comes first again
+
+    def front(self, tensor: Tensor) -> Tensor:
+        """Return a tensor of this layout with the batch axis first."""
+        return (
+            tensor.movedim(self._axis, 0)
+            if self._axis
+            else tensor.reshape(self.value.example.shape[0], -1, *tensor.shape[1:])
+        )
+
+    def back(self, tensor: Tensor) -> Tensor:
+        """Return a tensor with the batch axis first in this layout."""
+        return tensor.movedim(0, self._axis) if self._axis else tensor.flatten(0, 1)
+
+    @cached_property
+    def _axis(self) -> int:
+        """The batch axis; 0 if the first axis counts samples and, within each, an axis of theirs."""
+        samples = self.numbers // max(self.value.size, 1)
+        batch = len(self.value.example)
+        for axis, n in enumerate(samples.shape):
+            if axis and n == batch and (samples.movedim(axis, -1) == torch.arange(batch)).all():
+                return axis
+        if samples.ndim and len(samples) % batch == 0:
+            expected = torch.arange(len(samples)) // (len(samples) // batch)
+            if (samples == expected.reshape(-1, *(1,) * (samples.ndim - 1))).all():
+                return 0
+        raise ReadError(self.why)
+
+
+class RecordedTensor(Tensor):
+    """Example values whose operations a recorder runs: ``recorder.operation(func, args, kwargs, operands)``."""
+
+    recorder: Any
 
     @classmethod
     def __torch_function__(
         cls, func: Function, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        traced = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, TracedTensor)]
-        if not traced or not hasattr(traced[0], "recorder"):  # torch is creating the tensor
-            return _original(func, args, kwargs)
-        return traced[0].recorder.operation(func, tuple(args), kwargs, traced)
+        recorded = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, RecordedTensor)]
+        with torch._C.DisableTorchFunctionSubclass():
+            if not recorded or not hasattr(recorded[0], "recorder"):  # torch is creating the tensor
+                return func(*args, **kwargs)
+            return recorded[0].recorder.operation(func, tuple(args), kwargs, recorded)
+
+
+class TracedTensor(RecordedTensor):
+    """Example values (batch, *shape) of a program's value while the model runs."""
+
+    value: Value | Unreadable | Mask | Displaced
+    version: int  #: torch counts in-place changes of a tensor and all its views
+
+
+class DoublePrecision(TorchFunctionMode):
+    """Computes with every floating-point tensor in float64, also with those that a model keeps or makes as float32."""
+
+    def __torch_function__(
+        self, func: Function, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        in_place = base_name(name := function_name(func)) != name
+        args, kwargs = tree_map(lambda leaf: leaf if in_place else _as_double(leaf), (tuple(args), kwargs or {}))
+        return tree_map(_as_double, func(*args, **kwargs))
+
+
+def _as_double(leaf: Any) -> Any:
+    """Return a constant tensor of low precision in float64, and anything else as it is."""
+    low = type(leaf) is Tensor and leaf.dtype in (torch.float32, torch.float16, torch.bfloat16)
+    return leaf.double() if low else leaf
 
 
 class Recorder:
@@ -90,11 +155,10 @@ class Recorder:
         """Return the model's input as a traced tensor."""
         return self.wrap(self.builder.input.example.clone(), self.builder.input)
 
-    def wrap(self, data: Tensor, value: Value | Unreadable) -> TracedTensor:
+    def wrap(self, data: Tensor, value: Value | Unreadable | Mask | Displaced) -> TracedTensor:
         """Return example values as a traced tensor."""
-        with torch._C.DisableTorchFunctionSubclass():
-            out = as_subclass(data, TracedTensor)
-            out.value, out.recorder, out.version = value, self, data._version
+        out = as_subclass(data, TracedTensor)
+        out.value, out.recorder, out.version = value, self, data._version
         return out
 
     def name(self, path: str) -> str:
@@ -111,8 +175,12 @@ class Recorder:
         """Run a torch function on traced tensors and record its steps; raise an error if it cannot be read."""
         name = function_name(func)
         if name in QUERIES:
-            return _original(func, args, kwargs)
-        self._check_versions(traced, name)
+            return func(*args, **kwargs)
+        if any(t.version != t._version for t in traced):
+            raise self.error(
+                name,
+                "uses a tensor that was changed in place through another view of it; use the out-of-place operation",
+            )
         if name in IDENTITY_FUNCTIONS:
             return self._identity(name, args, kwargs)
         if name in CONDITIONS:
@@ -127,14 +195,75 @@ class Recorder:
             raise self.error(
                 name, "writes network values into a constant tensor in place; use torch.cat, stack or where"
             )
+        moves = len(traced) == 1 and (base in MOVES or base in PERMUTATIONS)
+        displaced = next((t.value for t in traced if isinstance(t.value, Displaced)), None)
+        if displaced is not None:
+            return (self._displace if moves else self._operate_displaced)(func, args, kwargs, displaced)
         with self._named(base.strip("_")):
             try:
+                if base not in OF_MASKS and any(isinstance(t.value, Mask) for t in traced):
+                    raise ReadError(refusal("gt"))
                 result = self._translate(func, base, args, kwargs)
             except ReadError as problem:
-                scores = _scores(base, args, kwargs)
-                refused = Unreadable(base, self.module, self.place, self._message(base, str(problem)), scores)
+                why = self._message(base, str(problem))
+                if moves and isinstance(value := traced[0].value, Value):
+                    with suppress(ReadError):
+                        return self._displace(func, args, kwargs, Displaced(value, self.builder.numbers(value), why))
+                refused = Unreadable(base, self.module, self.place, why, _scores(base, args, kwargs))
                 return self._refuse(func, args, kwargs, refused, defer=base == name)
-            return self._verify(base, result, _original(func, args, kwargs), args)
+            return self._verify(base, result, func(*args, **kwargs), args)
+
+    # -- values whose batch axis is not first --------------------------------------------------------------------------
+
+    def _displace(
+        self, func: Function, args: tuple[Any, ...], kwargs: dict[str, Any], displaced: Displaced
+    ) -> TracedTensor | tuple[TracedTensor, ...]:
+        """Rearrange entries wherever the batch axis goes, if the samples stay side by side."""
+        pair = tree_map(lambda leaf: displaced.numbers if isinstance(leaf, TracedTensor) else leaf, (args, kwargs))
+        numbers, data = func(*pair[0], **pair[1]), func(*args, **kwargs)
+        if isinstance(data, Tensor):
+            return self._place(replace(displaced, numbers=numbers), data)
+        return tuple(
+            self._place(replace(displaced, numbers=part), entries) for part, entries in zip(numbers, data, strict=True)
+        )
+
+    def _place(self, displaced: Displaced, data: Tensor) -> TracedTensor:
+        """Return a displaced value, as an ordinary one if its batch axis is the first."""
+        try:
+            return self.wrap(data, self.builder.select(displaced.value, displaced.numbers))
+        except ReadError:
+            displaced.front(displaced.numbers)  # an error if samples do not lie side by side
+            return self.wrap(data, displaced)
+
+    def _operate_displaced(
+        self, func: Function, args: tuple[Any, ...], kwargs: dict[str, Any], displaced: Displaced
+    ) -> Any:
+        """Apply an operation with the batch axis in front and put it back; that must be what the operation computes."""
+        name = function_name(func)
+        if base_name(name) != name:  # in place
+            raise ReadError(displaced.why)
+
+        def bring_forward(leaf: Any) -> Any:
+            if isinstance(leaf, TracedTensor) and isinstance(value := leaf.value, Displaced):
+                entries = self.builder.select(value.value, displaced.front(value.numbers))
+                return self.wrap(displaced.front(leaf), entries)
+            is_aligned = isinstance(leaf, Tensor) and leaf.ndim == displaced.numbers.ndim and name not in _OF_MATRICES
+            return displaced.front(leaf) if is_aligned and not isinstance(leaf, TracedTensor) else leaf
+
+        original = func(*args, **kwargs)
+        try:
+            args, kwargs = tree_map(bring_forward, (args, kwargs))
+            traced = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, TracedTensor)]
+            out = self.operation(func, args, kwargs, traced)
+            data = displaced.back(out)
+            agrees = data.shape == original.shape and _largest(data - original) <= _TOLERANCE * _largest(original)
+            if not agrees or not isinstance(out.value, Value):
+                raise ReadError(displaced.why)
+        except (AttributeError, IndexError, ReadError, RuntimeError, ValueError):
+            raise ReadError(displaced.why) from None
+        return self._place(Displaced(out.value, displaced.back(self.builder.numbers(out.value)), displaced.why), data)
+
+    # -- translation --------------------------------------------------------------------------------------------------
 
     def _translate(self, func: Function, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the operation's result as a value, or several."""
@@ -142,9 +271,12 @@ class Recorder:
         if name in MOVES or name in DENSE:
 
             def function(tensor: Tensor) -> Any:
-                return func(*_substitute(args, tensor), **_substitute(kwargs, tensor))
+                pair = tree_map(lambda leaf: tensor if isinstance(leaf, Value) else leaf, (args, kwargs))
+                return func(*pair[0], **pair[1])
 
-            x = _only_value(args, kwargs)
+            x, *others = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Value)]
+            if others:
+                raise ReadError("combines two network values; only sums, concatenations and maxima of them can be read")
             return self.builder.move(x, function) if name in MOVES else self.builder.dense(x, function)
         handler = HANDLERS.get(name)
         if handler is None:
@@ -159,7 +291,7 @@ class Recorder:
         self, func: Function, args: tuple[Any, ...], kwargs: dict[str, Any], why: Unreadable, defer: bool
     ) -> Any:
         """Return an unreadable result, an error only once it is used, as better advice may be possible then."""
-        out = _original(func, args, kwargs) if defer else None
+        out = func(*args, **kwargs) if defer else None
         if not defer or not all(isinstance(leaf, Tensor) for leaf in tree_leaves(out)):
             raise ReadError(why.why)
         return tree_map(lambda leaf: self.wrap(leaf, why), out)
@@ -169,11 +301,13 @@ class Recorder:
         targets = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.dtype)]
         if any(not target.is_floating_point for target in targets):
             raise self.error(name, "rounds network values to integers, which is not continuous")
+        if isinstance(x.value, Mask):
+            return self.wrap(x.double(), x.value)
         if name in ("requires_grad_", "detach_", "retain_grad"):
             return x
         copies: dict[str, Callable[..., Tensor]] = {"clone": torch.clone, "contiguous": Tensor.contiguous}
         copy = copies.get(name, torch.detach)
-        return self.wrap(_original(copy, (x,), {}), x.value)
+        return self.wrap(copy(x), x.value)
 
     # -- results ------------------------------------------------------------------------------------------------------
 
@@ -182,11 +316,13 @@ class Recorder:
 
         The value continues with the original's numbers, so that rounding does not accumulate over checks.
         """
+        if isinstance(result, Mask):
+            return self.wrap(original, result)
         if isinstance(original, Tensor):
             value = self._check_value(name, result, original, args)
             for leaf in tree_leaves(args):
                 if leaf is original and isinstance(leaf, TracedTensor):  # in place
-                    leaf.value, leaf.version = value, _version(leaf)
+                    leaf.value, leaf.version = value, leaf._version
                     return leaf
             return self.wrap(original, value)
         wrapped = []
@@ -199,26 +335,17 @@ class Recorder:
         return type(original)(wrapped)
 
     def _check_value(self, name: str, value: Value, original: Tensor, args: tuple[Any, ...]) -> Value:
-        with torch._C.DisableTorchFunctionSubclass():
-            if value.example.shape != original.shape:
-                raise self.error(
-                    name, f"was read with shape {tuple(value.example.shape)} but gives {tuple(original.shape)}"
-                )
-            if torch.equal(value.example, original):
-                return value
-            operands = [leaf.value for leaf in tree_leaves(args) if isinstance(leaf, TracedTensor)]
-            sizes = [_largest(operand.example) for operand in operands if isinstance(operand, Value)]
-            scale = max(_largest(original), _largest(value.example), *sizes)
-            if _largest(value.example - original) <= _TOLERANCE * scale:
-                return Value(value.number, original.detach().clone())
+        if value.example.shape != original.shape:
+            shapes = f"{tuple(value.example.shape)} but gives {tuple(original.shape)}"
+            raise self.error(name, f"was read with shape {shapes}")
+        if torch.equal(value.example, original):
+            return value
+        operands = [leaf.value for leaf in tree_leaves(args) if isinstance(leaf, TracedTensor)]
+        sizes = [_largest(operand.example) for operand in operands if isinstance(operand, Value)]
+        scale = max(_largest(original), _largest(value.example), *sizes)
+        if _largest(value.example - original) <= _TOLERANCE * scale:
+            return Value(value.number, original.detach().clone())
         raise self.error(name, "gives different values when translated into steps; please report this model")
-
-    def _check_versions(self, traced: list[TracedTensor], name: str) -> None:
-        if any(t.version != _version(t) for t in traced):
-            raise self.error(
-                name,
-                "uses a tensor that was changed in place through another view of it; use the out-of-place operation",
-            )
 
     # -- places -------------------------------------------------------------------------------------------------------
 
@@ -257,27 +384,6 @@ def base_name(name: str) -> str:
     if name.endswith("_") and not name.endswith("__"):
         return name[:-1]
     return name
-
-
-def _original(func: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    with torch._C.DisableTorchFunctionSubclass():
-        return func(*args, **kwargs)
-
-
-def _only_value(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Value:
-    values = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Value)]
-    if len(values) > 1:
-        raise ReadError("combines two network values; only sums, concatenations and maxima of them can be read")
-    return values[0]
-
-
-def _substitute(tree: Any, tensor: Tensor) -> Any:
-    return tree_map(lambda leaf: tensor if isinstance(leaf, Value) else leaf, tree)
-
-
-def _version(tensor: Tensor) -> int:
-    with torch._C.DisableTorchFunctionSubclass():
-        return tensor._version
 
 
 def _largest(tensor: Tensor) -> float:

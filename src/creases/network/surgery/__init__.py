@@ -1,6 +1,6 @@
 """Parts of the edits of torch modules in :mod:`creases.network`: coupled channels, layers, costs, optimizer state."""
 
-from creases.network.surgery._certificate import apply_and_measure, count_parameters
+from creases.network.surgery._certificate import apply_and_measure, count_parameters, evaluation_mode
 from creases.network.surgery._channel_group import (
     ChannelGroup,
     ChannelGroups,
@@ -49,6 +49,7 @@ __all__ = [
     "count_multiply_adds",
     "count_outputs",
     "count_parameters",
+    "evaluation_mode",
     "find_place",
     "get_layer",
     "input_tensors",

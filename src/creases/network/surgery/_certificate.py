@@ -41,26 +41,28 @@ def count_parameters(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
+def certify_edit(model: nn.Module, X: Tensor | None, edit: Callable[[], Any], **facts: Any) -> Certificate:
+    """Apply an edit and return its certificate with the other ``facts``."""
+    before = count_parameters(model)
+    change = apply_and_measure(model, X, edit)
+    return Certificate(parameters_before=before, parameters_after=count_parameters(model), change=change, **facts)
+
+
 def apply_and_measure(model: nn.Module, X: Tensor | None, edit: Callable[[], Any]) -> float | None:
     """Apply an edit and return the largest change of any output on X (n, *shape); None without X."""
     before = _outputs(model, X)
     edit()
     if before is None:
         return None
-    after = _outputs(model, X)
-    assert after is not None
-    return max((_difference(old, new) for old, new in zip(before, after, strict=True)), default=0.0)
-
-
-def _difference(old: Tensor, new: Tensor) -> float:
-    return float((new.double() - old.double()).abs().max()) if old.numel() else 0.0
+    pairs = [(old, new) for old, new in zip(before, _outputs(model, X) or [], strict=True) if old.numel()]
+    return max((float((new.double() - old.double()).abs().max()) for old, new in pairs), default=0.0)
 
 
 def _outputs(model: nn.Module, X: Tensor | None) -> list[Tensor] | None:
     """Return the model's outputs on X in eval mode."""
     if X is None:
         return None
-    with without_side_effects(), _eval_mode(model):
+    with without_side_effects(), evaluation_mode(model):
         try:
             outputs = model(X)
         except Exception as problem:
@@ -69,12 +71,13 @@ def _outputs(model: nn.Module, X: Tensor | None) -> list[Tensor] | None:
 
 
 @contextmanager
-def _eval_mode(model: nn.Module) -> Iterator[None]:
-    """Put a model in eval mode, and each of its modules back in its own mode at the end."""
+def evaluation_mode(model: nn.Module) -> Iterator[None]:
+    """Put a model into eval mode without gradients; restore the mode of each module afterwards."""
     modes = {module: module.training for module in model.modules()}
     model.eval()
     try:
-        yield
+        with torch.no_grad():
+            yield
     finally:
         for module, training in modes.items():
             module.training = training

@@ -12,13 +12,7 @@ from torch.utils._pytree import tree_leaves
 
 from creases.network.surgery._certificate import same_outputs
 from creases.network.surgery._channel_group import ChannelGroup, ChannelGroups, Channels, FixedChannels, union_channels
-from creases.network.surgery._edits import (
-    copy_sharing_parameters,
-    example,
-    explain_failed_run,
-    unwrap_module,
-    without_side_effects,
-)
+from creases.network.surgery._edits import unwrap_module, without_side_effects
 from creases.network.surgery._place import (
     AFFINE_LAYERS,
     count_outputs,
@@ -26,8 +20,8 @@ from creases.network.surgery._place import (
     input_tensors,
     is_grouped,
     output_tensors,
-    shared_parameters,
 )
+from creases.network.surgery._places import Survey
 from creases.network.surgery._remove import apply_removal, masked_channels
 from creases.network.surgery._tracking import Function, Owners, TrackedTensor, UnitTracker, along, spread, varies
 
@@ -193,20 +187,16 @@ def channel_groups(
     >>> found.fixed[0].reason
     "its units are the model's output"
     """
-    return _Survey(unwrap_module(model), input_shape, X).run()
+    return _CouplingSurvey(unwrap_module(model), input_shape, X).groups()
 
 
-class _Survey:
+class _CouplingSurvey(Survey):
     """The coupled units of a model, and a copy of it to try removals on."""
 
-    def __init__(self, model: nn.Module, input_shape: Sequence[int] | None, X: Tensor | None) -> None:
-        self.twin = copy_sharing_parameters(model)
-        self.x = example(self.twin, input_shape, X)
-        self.tracker = CouplingTracker(self.twin)
-        with explain_failed_run(self.x, X), without_side_effects():
-            self.flow = self.tracker.run(self.twin, self.x)
+    tracker: CouplingTracker
+    tracker_class = CouplingTracker
 
-    def run(self) -> ChannelGroups:
+    def groups(self) -> ChannelGroups:
         """Return all groups, and the channels that cannot be removed."""
         self._fix_tensors()
         found = self._groups()
@@ -215,14 +205,14 @@ class _Survey:
                 self.tracker.fix(units[:1], "no layer reads its units")
         kinds: dict[tuple[tuple[str, ...], ...], list[tuple[ChannelGroup, list[int]]]] = {}
         for group, units in found:
-            if not self._reason(units):
+            if not self._why_fixed(units):
                 kinds.setdefault(group.layers, []).append((group, units))
         for members in kinds.values():
             why = self._try([group for group, _ in members])
             if why:
                 for _, units in members:
                     self.tracker.fix(units[:1], why)
-        removable = tuple(group for group, units in found if not self._reason(units))
+        removable = tuple(group for group, units in found if not self._why_fixed(units))
         return ChannelGroups(removable, self._fixed(), self.tracker.positions)
 
     def _groups(self) -> list[tuple[ChannelGroup, list[int]]]:
@@ -231,7 +221,7 @@ class _Survey:
         outputs: dict[int, dict[str, list[int]]] = {}
         units: dict[int, list[int]] = {}
         for path, first in flow.first.items():
-            for channel in range(self._width(path)):
+            for channel in range(count_outputs(self.twin.get_submodule(path))):
                 key = root(first + channel)
                 outputs.setdefault(key, {}).setdefault(path, []).append(channel)
                 units.setdefault(key, []).append(first + channel)
@@ -253,12 +243,14 @@ class _Survey:
 
     def _fix_tensors(self) -> None:
         """Fix the channels of layers whose tensors cannot be cut: shared, computed, or not used as a layer's."""
-        shared = shared_parameters(self.twin)
         for path in dict.fromkeys([*self.flow.first, *self.flow.columns]):
             layer = self.twin.get_submodule(path)
             made = output_tensors(layer).tensors if isinstance(layer, AFFINE_LAYERS) else ()
-            for names, units in ((made, self._output_units(path)), (input_tensors(layer).tensors, self._read(path))):
-                why = next((why for name, _ in names if (why := fixed_tensor_reason(layer, path, name, shared))), "")
+            read: list[int] = self.flow.columns[path].tolist() if path in self.flow.columns else []
+            for names, units in ((made, self._output_units(path)), (input_tensors(layer).tensors, read)):
+                why = next(
+                    (why for name, _ in names if (why := fixed_tensor_reason(layer, path, name, self.shared))), ""
+                )
                 if why:
                     self.tracker.fix(units, why)
         unused = [path for path in self.flow.first if path not in self.flow.columns]
@@ -266,17 +258,9 @@ class _Survey:
 
     def _output_units(self, path: str) -> list[int]:
         first = self.flow.first.get(path)
-        return [] if first is None else list(range(first, first + self._width(path)))
+        return [] if first is None else list(range(first, first + count_outputs(self.twin.get_submodule(path))))
 
-    def _read(self, path: str) -> list[int]:
-        numbers: list[int] = self.flow.columns[path].tolist() if path in self.flow.columns else []
-        return numbers
-
-    def _width(self, path: str) -> int:
-        layer = self.twin.get_submodule(path)
-        return count_outputs(layer)
-
-    def _reason(self, units: list[int]) -> str:
+    def _why_fixed(self, units: list[int]) -> str:
         """Return why coupled units cannot be removed; "" if they can."""
         return next((self.tracker.fixed[unit] for unit in units if unit in self.tracker.fixed), "")
 
@@ -293,7 +277,8 @@ class _Survey:
                 if why:
                     parts.setdefault((path, why), []).append(unit - first)
         return tuple(
-            FixedChannels(path, tuple(channels), self._width(path), why) for (path, why), channels in parts.items()
+            FixedChannels(path, tuple(channels), count_outputs(self.twin.get_submodule(path)), why)
+            for (path, why), channels in parts.items()
         )
 
     def _shared_reason(self, units: list[int]) -> str:
@@ -311,8 +296,10 @@ class _Survey:
         numbers of channels fails here.
         """
         for removed in (groups[:1], groups[1:]):
-            if not removed or self._would_empty(removed):
-                continue
+            outputs = union_channels(group.outputs for group in removed)
+            widths = {path: count_outputs(self.twin.get_submodule(path)) for path in outputs}
+            if not removed or any(len(channels) == widths[path] for path, channels in outputs.items()):
+                continue  # nothing to remove, or no output channel of some layer would be left
             with masked_channels(self.twin, removed):
                 expected = self._outputs()
             undo = apply_removal(self.twin, removed)
@@ -326,11 +313,6 @@ class _Survey:
                 for plan in undo:
                     plan.apply()
         return ""
-
-    def _would_empty(self, groups: list[ChannelGroup]) -> bool:
-        """Return whether no output channel of some layer would be left."""
-        removed = union_channels(group.outputs for group in groups)
-        return any(len(channels) == self._width(path) for path, channels in removed.items())
 
     def _outputs(self) -> list[Tensor]:
         with without_side_effects():

@@ -10,7 +10,7 @@ from torch.optim import Optimizer
 
 from creases.errors import InputError
 from creases.network.surgery import _edits as optimizers
-from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters, same_outputs
+from creases.network.surgery._certificate import Certificate, certify_edit, same_outputs
 from creases.network.surgery._edits import unwrap_module
 from creases.network.surgery._place import Place
 from creases.network.surgery._places import Survey
@@ -72,7 +72,6 @@ def deepen(
     wrapper = nn.Sequential(bend, *(part.train(bend.training) for part in parts))
     wrapper.training = bend.training
     beside = next((model.get_submodule(owner) for owner in sorted(use.owners)), None)
-    before = count_parameters(model)
     new = {f"{path}.{name}": p for name, p in wrapper.named_parameters() if not name.startswith("0.")}
 
     def insert() -> None:
@@ -83,15 +82,14 @@ def deepen(
                 peer = None if beside is None else beside._parameters.get(weight_or_bias, beside._parameters["weight"])
                 optimizers.add_parameter(optimizer, peer, name, parameter)
 
-    change = apply_and_measure(model, X, insert)
-    return Certificate(
+    return certify_edit(
+        model,
+        X,
+        insert,
         action="deepen",
         place_name=f"{path}.1",
         old_width=0,
         new_width=len(wrapper[1].weight),  # type: ignore[arg-type]
-        parameters_before=before,
-        parameters_after=count_parameters(model),
-        change=change,
         bound=0.0,
         place=None,
     )

@@ -151,7 +151,7 @@ class Edit:
         old, new = (source >= 0).nonzero().flatten(), (source < 0).nonzero().flatten()
         shape = list(tensor.shape)
         shape[self.axis] = len(source)
-        channels_last = tensor.ndim == 4 and not tensor.is_contiguous() and _channels_last(tensor)
+        channels_last = not tensor.is_contiguous() and tensor.is_contiguous(memory_format=torch.channels_last)
         out = tensor.new_zeros(shape)
         out.index_copy_(self.axis, old, tensor.index_select(self.axis, source[old]))
         if isinstance(values, Tensor):
@@ -213,10 +213,6 @@ def _replace_parameter(edit: Edit, old: nn.Parameter, data: Tensor) -> nn.Parame
     for hook in (getattr(old, "_post_accumulate_grad_hooks", None) or {}).values():
         new.register_post_accumulate_grad_hook(hook)  # type: ignore[no-untyped-call]
     return new
-
-
-def _channels_last(tensor: Tensor) -> bool:
-    return tensor.is_contiguous(memory_format=torch.channels_last)
 
 
 # A sandbox for edits: a copy of a model that shares its parameters, and an example to run it on.

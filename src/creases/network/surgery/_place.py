@@ -176,21 +176,13 @@ def check_place(model: nn.Module, place: Place) -> None:
     """Refuse a place that cannot change, or that belongs to another model or an earlier state of this one."""
     if place.reason:
         raise InputError("place", "be able to change its width", f"{place.name!r}: {place.reason}")
-    producer = get_layer(model, place.name)
-    actual = {
-        place.name: getattr(producer, output_tensors(producer).counter) if isinstance(producer, AFFINE_LAYERS) else None
-    }
-    expected = {place.name: place.width}
-    for link in (*place.carriers, *place.consumers):
-        layer = get_layer(model, link.path)
-        known = isinstance(layer, (*AFFINE_LAYERS, *CARRIER_LAYERS))
-        actual[link.path] = getattr(layer, input_tensors(layer).counter) if known else None
-        expected[link.path] = link.size
-    for path, size in expected.items():
-        if actual[path] != size:
-            raise InputError(
-                "place", "be up to date", f"{path!r} with {plural(size, 'unit')}, now {actual[path]}", _REFRESH
-            )
+    readers = [(link.path, link.size, input_tensors) for link in (*place.carriers, *place.consumers)]
+    for path, size, side in [(place.name, place.width, output_tensors), *readers]:
+        layer = get_layer(model, path)
+        known = isinstance(layer, AFFINE_LAYERS if side is output_tensors else (*AFFINE_LAYERS, *CARRIER_LAYERS))
+        now = getattr(layer, side(layer).counter) if known else None
+        if now != size:
+            raise InputError("place", "be up to date", f"{path!r} with {plural(size, 'unit')}, now {now}", _REFRESH)
 
 
 def unit_cost(model: nn.Module, name: str, links: tuple[Link, ...]) -> int:

@@ -95,6 +95,8 @@ class Survey:
             self.flow = self.run()
         self.shared = shared_parameters(self.twin)
 
+    tracker_class = UnitTracker
+
     def place(self, name: str) -> Place:
         """Return the place of a layer's units, with a reason if its width cannot change."""
         width = getattr(self.twin.get_submodule(name), output_tensors(self.twin.get_submodule(name)).counter)
@@ -117,8 +119,9 @@ class Survey:
 
     def run(self) -> Flow:
         """Track the units of the copy in its current state."""
+        self.tracker = self.tracker_class(self.twin)
         with without_side_effects():
-            return UnitTracker(self.twin).run(self.twin, self.x)
+            return self.tracker.run(self.twin, self.x)
 
     def _links(self, flow: Flow, name: str, width: int) -> tuple[tuple[Link, ...], str]:
         """Return the layers that read the units, and the first of them whose columns cannot be assigned to units."""

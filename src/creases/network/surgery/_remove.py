@@ -14,7 +14,7 @@ from torch.optim import Optimizer
 
 from creases.errors import InputError
 from creases.network.surgery import _edits as optimizers
-from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters
+from creases.network.surgery._certificate import Certificate, certify_edit
 from creases.network.surgery._channel_group import ChannelGroup, union_channels
 from creases.network.surgery._edits import Edit, Plan, plan_edits, unwrap_module
 from creases.network.surgery._place import (
@@ -66,16 +66,14 @@ def remove(
     removed = _check_units(units, place)
     plan = plan_removal(model, place, removed, optimizer)
     unread = all(_unread(model, place, removed))
-    before = count_parameters(model)
-    change = apply_and_measure(model, X, plan.apply)
-    return Certificate(
+    return certify_edit(
+        model,
+        X,
+        plan.apply,
         action="remove",
         place_name=place.name,
         old_width=place.width,
         new_width=place.width - len(removed),
-        parameters_before=before,
-        parameters_after=count_parameters(model),
-        change=change,
         bound=0.0 if unread else None,
         place=place.resize(-len(removed)),
     )
@@ -145,18 +143,17 @@ def remove_channels(
     """
     model = unwrap_module(model)
     optimizers.check_optimizer(optimizer, model)
-    layers = list(union_channels(group.outputs for group in groups))
+    removed = union_channels(group.outputs for group in groups)
     _check_groups(model, groups)
-    before, width = count_parameters(model), _width(model, layers)
-    change = apply_and_measure(model, X, partial(apply_removal, model, groups, optimizer))
-    return Certificate(
+    width = sum(count_outputs(get_layer(model, path)) for path in removed)
+    return certify_edit(
+        model,
+        X,
+        partial(apply_removal, model, groups, optimizer),
         action="remove channels",
-        place_name=", ".join(layers),
+        place_name=", ".join(removed),
         old_width=width,
-        new_width=_width(model, layers),
-        parameters_before=before,
-        parameters_after=count_parameters(model),
-        change=change,
+        new_width=width - sum(map(len, removed.values())),
         bound=None,
         place=None,
     )
@@ -251,9 +248,3 @@ def _edits(layer: nn.Module, removed: list[int], tensors: Sequence[tuple[str, in
 def _along(tensor: Tensor, axis: int, channels: Sequence[int]) -> Tensor:
     """Return the indices of channels along an axis; in grouped convolutions it counts positions in a group."""
     return torch.tensor(sorted({channel % tensor.shape[axis] for channel in channels}), dtype=torch.int64)
-
-
-def _width(model: nn.Module, layers: Sequence[str]) -> int:
-    """Return the number of output channels of some layers."""
-    found = [get_layer(model, path) for path in layers]
-    return sum(count_outputs(layer) for layer in found)

@@ -18,8 +18,9 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils._pytree import tree_leaves, tree_map
 
-from creases.network._reading.operators.names import IDENTITY_FUNCTIONS, MOVES, QUERIES, words
-from creases.network._reading.traced import as_subclass, base_name, function_name
+from creases.network._reading.modules import is_torch_layer
+from creases.network._reading.operators.names import IDENTITY_FUNCTIONS, MOVES, PERMUTATIONS, QUERIES, words
+from creases.network._reading.traced import RecordedTensor, as_subclass, base_name, function_name
 from creases.network.surgery._place import (
     AFFINE_LAYERS,
     CARRIER_LAYERS,
@@ -74,26 +75,13 @@ REDUCTIONS = words("mean sum amax amin max min var std logsumexp nanmean")
 JOIN_FUNCTIONS = words("cat concat concatenate stack hstack vstack dstack")
 
 #: Functions that rearrange the entries of a tensor.
-MOVE_FUNCTIONS = MOVES | words("permute transpose swapaxes swapdims")
+MOVE_FUNCTIONS = MOVES | PERMUTATIONS
 
 #: Functions that leave each entry as it is, wherever they put it.
 PASSING_FUNCTIONS = MOVE_FUNCTIONS | IDENTITY_FUNCTIONS | JOIN_FUNCTIONS
 
 #: Functions of layers, whose weights identify units.
 LAYERS = words("linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d")
-
-__all__ = [
-    "BEND_FUNCTIONS",
-    "ELEMENTWISE",
-    "IDENTITY_FUNCTIONS",
-    "JOIN_FUNCTIONS",
-    "LAYERS",
-    "MOVE_FUNCTIONS",
-    "PASSING_FUNCTIONS",
-    "QUERIES",
-    "REDUCTIONS",
-    "SPATIAL",
-]
 
 
 # The flow of units through a model: the layers that read them, the operations between, why some are no place.
@@ -139,23 +127,11 @@ Function = Callable[..., Any]
 IS_OUTPUT = "its units are the model's output"
 
 
-class TrackedTensor(Tensor):
+class TrackedTensor(RecordedTensor):
     """Example values, with the number of the unit behind each entry (0: none)."""
 
     units: Tensor
     owners: Owners  #: the layers that may have produced them
-    tracker: UnitTracker
-
-    @classmethod
-    def __torch_function__(
-        cls, func: Function, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        kwargs = kwargs or {}
-        tracked = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, TrackedTensor)]
-        with torch._C.DisableTorchFunctionSubclass():
-            if not tracked or not hasattr(tracked[0], "tracker"):  # torch is creating the tensor
-                return func(*args, **kwargs)
-            return tracked[0].tracker.operation(func, tuple(args), kwargs, tracked)
 
 
 class UnitTracker:
@@ -191,7 +167,7 @@ class UnitTracker:
         with torch._C.DisableTorchFunctionSubclass():
             out = data if isinstance(data, TrackedTensor) else as_subclass(data, TrackedTensor)
             units = torch.zeros((), dtype=torch.int32, device=data.device) if units is None else units
-            out.units, out.owners, out.tracker = units.expand(data.shape), owners, self
+            out.units, out.owners, out.recorder = units.expand(data.shape), owners, self
         return out
 
     def refuse(self, owners: Iterable[str], why: str) -> None:
@@ -207,7 +183,7 @@ class UnitTracker:
     def _leave(self, path: str) -> Callable[[nn.Module, Any, Any], None]:
         def leave(module: nn.Module, args: Any, out: Any) -> None:
             self.within.pop()
-            if _is_torch_layer(module) and isinstance(out, TrackedTensor):
+            if is_torch_layer(module) and isinstance(out, TrackedTensor):
                 calls = self.flow.uses[path].calls if path in self.flow.uses else 0
                 with torch._C.DisableTorchFunctionSubclass():
                     like = as_subclass(out.new_empty(0), Tensor)
@@ -254,9 +230,8 @@ class UnitTracker:
         if base in LAYERS:
             return self._layer(base, args, kwargs, out, owners)
         if base not in IDENTITY_FUNCTIONS:
-            passage = Passage(
-                base, self.within[-1] if self.within and _is_torch_layer(self.modules[self.within[-1]]) else ""
-            )
+            inside = self.within and is_torch_layer(self.modules[self.within[-1]])
+            passage = Passage(base, self.within[-1] if inside else "")
             for owner in owners:
                 self.flow.passages.setdefault(owner, []).append(passage)
         if base in ("batch_norm", "prelu"):
@@ -434,12 +409,6 @@ def varies(units: Tensor, shape: Sequence[int]) -> bool:
 
 def _argument(args: Sequence[Any], kwargs: dict[str, Any], position: int, name: str) -> Any:
     return args[position] if len(args) > position else kwargs.get(name)
-
-
-def _is_torch_layer(module: nn.Module) -> bool:
-    """Return whether a module is a layer of torch rather than a container."""
-    containers = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
-    return type(module).__module__.startswith("torch.nn") and not isinstance(module, containers)
 
 
 # Entries of carriers for new units: batch norms as the identity, PReLUs with torch's initial slope.

@@ -12,7 +12,7 @@ from torch.optim import Optimizer
 
 from creases.errors import InputError
 from creases.network.surgery import _edits as optimizers
-from creases.network.surgery._certificate import Certificate, apply_and_measure, count_parameters
+from creases.network.surgery._certificate import Certificate, certify_edit
 from creases.network.surgery._edits import unwrap_module
 from creases.network.surgery._place import Link, Place, Values, get_layer, input_tensors, output_tensors, plan_addition
 from creases.network.surgery._places import find_place
@@ -79,20 +79,19 @@ def widen(
     place = find_place(model, place, input_shape, X)
     optimizers.check_optimizer(optimizer, model)
     values, k = _producer_values(model, place, fan_in, bias)
-    columns = _consumer_values(model, place, fan_out, k)
+    by_path = _split_by_consumer(place, fan_out)
+    columns = {(link.path, "weight"): _columns(model, link, by_path.get(link.path), k) for link in place.consumers}
     values |= carrier_values(model, place, k) | _carrier_entries(model, place, carriers or {}, k) | columns
     plan = plan_addition(model, place, k, values, optimizer)
-    before = count_parameters(model)
-    change = apply_and_measure(model, X, plan.apply)
     silent = not any(part.count_nonzero() for part in columns.values())
-    return Certificate(
+    return certify_edit(
+        model,
+        X,
+        plan.apply,
         action="widen",
         place_name=place.name,
         old_width=place.width,
         new_width=place.width + k,
-        parameters_before=before,
-        parameters_after=count_parameters(model),
-        change=change,
         bound=0.0 if silent else None,
         place=place.resize(k),
     )
@@ -121,12 +120,6 @@ def _producer_values(model: nn.Module, place: Place, fan_in: Any, bias: Any) -> 
     elif offsets.count_nonzero():
         raise InputError("bias", f"be zero or None, as {place.name!r} has no bias", "nonzero entries")
     return values, k
-
-
-def _consumer_values(model: nn.Module, place: Place, fan_out: Any, k: int) -> Values:
-    """Return the new columns of every consumer, unit by unit."""
-    by_path = _split_by_consumer(place, fan_out)
-    return {(link.path, "weight"): _columns(model, link, by_path.get(link.path), k) for link in place.consumers}
 
 
 def _split_by_consumer(place: Place, fan_out: Any) -> dict[str, Any]:

@@ -79,18 +79,15 @@ class ExactProgram:
             if step.op == "choice":
                 scales.append(scales[step.inputs[0]])
             elif step.is_bend:
-                scales.append(scales[step.inputs[0]] + self._read_leak(i, step))
+                scale = 0
+                if step.leak is not None:
+                    leak = np.broadcast_to(step.leak.numpy(), step.shape).ravel()
+                    numerators, scale = integers(leak)
+                    self.leak[i] = (leak, numerators, scale)
+                scales.append(scales[step.inputs[0]] + scale)
             else:
                 self.affine[i], scale = _affine(step, [(self.shapes[k], scales[k]) for k in step.inputs])
                 scales.append(scale)
-
-    def _read_leak(self, i: int, step: Step) -> int:
-        if step.leak is None:
-            return 0
-        leak = np.broadcast_to(step.leak.numpy(), step.shape).ravel()
-        numerators, scale = integers(leak)
-        self.leak[i] = (leak, numerators, scale)
-        return scale
 
     def bounded(self, t: Floats, bend: int) -> tuple[Floats, Floats]:
         """Return pre-activations (n, entries) of a bend at points t (n, 2), each rounded once, and error bounds."""
@@ -240,7 +237,9 @@ class RegionRows:
         for value, (data, columns, starts) in zip(step.inputs, affine.rows, strict=True):
             spans = [slice(starts[row], starts[row + 1]) for row in index]
             needed = columns[spans[0]] if len(spans) == 1 else np.unique(np.concatenate([columns[s] for s in spans]))
-            needed = needed[self._support(value, needed)]
+            if value and self._program.steps[value - 1].op == "relu" and value - 1 not in self._program.leak:
+                bend = self._program.net.bends.index(value - 1)
+                needed = needed[self._sides[bend][needed] == 1]  # a relu without leak is 0 on its other side
             triples = self.rows(value, needed)  # (needed, 3)
             place = np.full(prod(self._program.shapes[value]), -1)
             place[needed] = np.arange(len(needed))
@@ -250,14 +249,6 @@ class RegionRows:
                 if present.any():  # numpy's product of no objects at all is no integer
                     out[k] += data[span][present] @ triples[at[present]]
         return out
-
-    def _support(self, value: int, index: Indices) -> NDArray[np.bool_]:
-        """Return which entries of a value are not known to be zero: after a relu without leak those on side 1."""
-        i = value - 1
-        if value and self._program.steps[i].op == "relu" and i not in self._program.leak:
-            active: NDArray[np.bool_] = self._sides[self._program.net.bends.index(i)][index] == 1
-            return active
-        return np.ones(len(index), bool)
 
     def _bend(self, i: int, index: Indices) -> Integers:
         program, source = self._program, self._program.steps[i].inputs[0]

@@ -68,7 +68,12 @@ def relu_cuts(ends: Ends) -> Cuts:
     slack[inner] = (
         SIGN_TOLERANCE * ends.size[u] * np.maximum(ends.weight[i], ends.weight[i + 1]) * width / np.abs(z0 - z1)
     )
-    for ray, knot, sense, on_ray in _rays(ends, interval):
+    final = len(ends.t) - 1
+    rays = [(ends.before, 0, -1.0, 0), (ends.after, final, 1.0, final + (ends.before is not None))]
+    for ray, knot, sense, stretch in rays:
+        if ray is None:
+            continue
+        on_ray = interval == stretch
         u = unit[on_ray]
         dz, size = ray[0][u], ray[1][u]
         way = -ends.z[knot, u] / dz
@@ -126,17 +131,6 @@ def _largest_candidates(ends: Ends) -> tuple[Sides, NDArray[np.bool_]]:
 
 def _signs(z: Floats, size: Floats) -> NDArray[np.int8]:
     return np.where(np.abs(z) <= SIGN_TOLERANCE * size, 0, np.sign(z)).astype(np.int8)
-
-
-def _rays(ends: Ends, interval: Ints) -> list[tuple[tuple[Floats, Floats], int, float, NDArray[np.bool_]]]:
-    """Return the rays: derivatives, their knot, the sense of t, and which crossings are on them."""
-    last = len(ends.t) - 1 + (ends.before is not None)
-    out = []
-    if ends.before is not None:
-        out.append((ends.before, 0, -1.0, interval == 0))
-    if ends.after is not None:
-        out.append((ends.after, len(ends.t) - 1, 1.0, interval == last))
-    return out
 
 
 class _Envelope(NamedTuple):

@@ -268,7 +268,8 @@ def _refine(track: Track, part: _Part, pair: Pair) -> None:
     bend = len(part.sides)
     step, K = track.net.steps[track.net.bends[bend]], track.net.candidates[bend]
     shape = (-1,) if step.op == "relu" else (-1, K)
-    before, after = (_advance_ray(ray, shape) for ray in (part.before, part.after))
+    rays = [None if ray is None else ray.advance() for ray in (part.before, part.after)]
+    before, after = (ray if ray is None else (_array(ray[0], *shape), _array(ray[1], *shape)) for ray in rays)
     n = len(part.t)
     ends = Ends(part.t, _array(pair[0], n, *shape), track.weights(part.t), _array(pair[1], *shape), before, after)
     cuts = track.drop_gaps(part.t, relu_cuts(ends) if step.op == "relu" else choice_cuts(ends))
@@ -298,11 +299,6 @@ def _refine(track: Track, part: _Part, pair: Pair) -> None:
             part.forward.min_size = (
                 slope if part.forward.min_size is None else torch.maximum(slope, part.forward.min_size)
             )
-
-
-def _advance_ray(ray: Ray | None, shape: tuple[int, ...]) -> tuple[Floats, Floats] | None:
-    pair = None if ray is None else ray.advance()
-    return None if pair is None else (_array(pair[0], *shape), _array(pair[1], *shape))
 
 
 def _array(values: torch.Tensor, *shape: int) -> Floats:

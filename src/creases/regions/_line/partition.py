@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from creases._display import plot
+from creases._document import Document, facts
 from creases._program import pattern_pieces
 from creases._text import OneLine
 from creases._typing import Floats, Ints
@@ -61,6 +62,16 @@ class LinePartition(Archived, OneLine):
         """Ends of the regions (k + 2,): region i is from ends[i] to ends[i + 1]."""
         outer = (-np.inf, np.inf) if self.infinite else (0.0, 1.0)
         return np.concatenate([[outer[0]], self.breakpoints, [outer[1]]])
+
+    def describe(self) -> Document:
+        """Return how many regions there are, and on what line."""
+        about = {
+            "regions": f"{self.count:,}",
+            "breakpoints": f"{len(self.breakpoints):,}",
+            "line": f"x = a + t (b − a), {'all t' if self.infinite else 't from 0 to 1'}",
+            "inputs, outputs": f"{self.net.n_in}, {self.net.n_out}",
+        }
+        return Document("LinePartition", "", [facts("Partition", about.items())], about)
 
     def units(self, i: int) -> Ints:
         """Return the units that change side at breakpoint i."""

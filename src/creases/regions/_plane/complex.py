@@ -33,14 +33,12 @@ class Mesh:
     starts: Ints  #: (R + 1,)
 
 
-def components(mesh: Mesh, joined: NDArray[np.bool_]) -> Ints:
-    """Return the group of each region, (R,), when the ``joined`` edges (E,) no longer separate regions."""
+def components(count: int, pairs: NDArray[np.integer]) -> Ints:
+    """Return the connected component of each of ``count`` nodes, from pairs (A, 2) of neighbors."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    left, right = mesh.regions[joined].T
-    count = len(mesh.starts) - 1
-    graph = coo_array((np.ones(len(left), bool), (left, right)), shape=(count, count))
+    graph = coo_array((np.ones(len(pairs), bool), (pairs[:, 0], pairs[:, 1])), shape=(count, count))
     return connected_components(graph, directed=False)[1].astype(np.int32)
 
 
@@ -73,15 +71,12 @@ def _straighten(mesh: Mesh) -> Mesh:
         alive[f] = False
         if far in at:
             at[far] = [e if g == f else g for g in at[far]]
-    return _drop_unused(replace(mesh, ends=ends[alive], label=mesh.label[alive], regions=sides[alive]))
-
-
-def _drop_unused(mesh: Mesh) -> Mesh:
-    """Keep only the vertices that edges use."""
+    ends = ends[alive]
     used = np.zeros(len(mesh.vertices), bool)
-    used[mesh.ends] = True
+    used[ends] = True
     number = np.cumsum(used, dtype=np.int32) - 1
-    return replace(mesh, vertices=mesh.vertices[used], ends=number[mesh.ends])
+    kept = replace(mesh, vertices=mesh.vertices[used], ends=number[ends])
+    return replace(kept, label=mesh.label[alive], regions=sides[alive])
 
 
 def _loops(mesh: Mesh, count: int) -> Mesh:

@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from creases._program import Step, apply_sides, matrix_product, propagate, sides_at
+from creases._program import ForwardPass, Step, apply_sides, matrix_product, propagate, sides_at
 from creases._typing import Floats, Ints
 from creases.network import Network
 from creases.regions._plane.complex import BendUnits, ChangingUnits, flatten_units
@@ -32,6 +32,26 @@ BLOCK = 2048
 
 #: A matrix with a smaller fraction of nonzero entries is multiplied as a sparse one.
 SPARSE = 0.1
+
+
+class SliceForwardPass(ForwardPass):
+    """A forward pass of points t (n, 2) of the plane ``x = origin + basis t``, with the tolerance of signs.
+
+    Values before the first bend are affine in t. They are computed from their coefficients: the inputs of many points
+    would take much more time and memory.
+    """
+
+    def __init__(self, net: Network, t: Tensor, origin: Tensor, basis: Tensor) -> None:
+        super().__init__(net, origin + t @ basis.T, zero=SIGN_TOLERANCE)
+        self._first = net.bends[0] if net.bends else len(net.steps)
+        start = torch.cat([origin[None], basis.T]).reshape(3, *net.input_shape)
+        self._affine = propagate(
+            net, {0: start}, lambda i, inputs: _apply_affine(net.steps[i], inputs), stop=self._first
+        )
+
+    def run_values(self, points: Tensor) -> dict[int, Tensor]:
+        values = {key: c[0] + torch.tensordot(points, c[1:], 1) for key, c in self._affine.items()}
+        return propagate(self.program, values, self._apply_step, self._first, self._next)
 
 
 @dataclass(frozen=True)
@@ -200,14 +220,9 @@ class PlaneForwardPass:
     # -- steps --------------------------------------------------------------------------------------------------------
 
     def _apply_step(self, i: int, inputs: list[Tensor]) -> Tensor:
-        """Apply step i to coefficients (F, ...); only those of the feature 1 get the offset."""
+        """Apply step i to coefficients (F, ...)."""
         step = self.net.steps[i]
-        if step.is_bend:
-            return self._after_bend
-        out = step.linear(inputs)
-        if step.offset is not None:
-            out = torch.cat([out[:1] + step.offset, out[1:]])
-        return out
+        return self._after_bend if step.is_bend else _apply_affine(step, inputs)
 
     def _step_size(self, i: int, sizes: list[Tensor]) -> Tensor:
         """Return the magnitudes of step i's output; after a bend those of the extreme values, not of their terms."""
@@ -215,6 +230,12 @@ class PlaneForwardPass:
         if step.is_bend:
             return torch.maximum(*(step.apply([end]).abs() for end in self._range))
         return step.magnitude(sizes)
+
+
+def _apply_affine(step: Step, inputs: list[Tensor]) -> Tensor:
+    """Apply an affine step to coefficients (F, ...); only the first, of the feature 1, get the offset."""
+    out = step.linear(inputs)
+    return out if step.offset is None else torch.cat([out[:1] + step.offset, out[1:]])
 
 
 def _apply_bend(op: str, z: Tensor, leak: Tensor | None) -> Tensor:

@@ -173,14 +173,6 @@ def _box_complex(box: Array, room: int) -> tuple[Array, Array, Array, Array, Arr
 
 
 @jit_internal
-def _scratch(room: int) -> tuple[Array, Array, Array, Array, Array, Array]:
-    """Return the scratch arrays of ``subdivide``, but the last."""
-    size = 2 * room
-    stack, levels, verts = np.empty((size, 2), np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
-    return stack, levels, verts, np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
-
-
-@jit_internal
 def largest_magnitudes(rows: Array) -> Array:
     """Return the largest magnitude in each column."""
     sizes = np.zeros(rows.shape[1])
@@ -221,7 +213,9 @@ def subdivide_layers(
         :class:`creases.regions._plane.complex.Mesh`; patterns.
     """
     X, ends, label, kid, corners, starts = _box_complex(box, room)
-    stack, levels, verts, edges, signs, todo = _scratch(room)
+    size = 2 * room
+    stack, levels, verts = np.empty((size, 2), np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
+    edges, signs, todo = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
     pairs = np.zeros((0, 4), np.int64)
     patterns = np.zeros((1, (widths[1 : bends + 1].sum() + 7) // 8), np.uint8)
     at = np.zeros(7, np.int64)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from creases._display import plot
-from creases._program import ForwardPass, pattern_pieces, unit_of_bit
+from creases._document import Document, facts
+from creases._program import pattern_pieces, unit_of_bit
 from creases._schema import BOOL
 from creases._text import plural
 from creases._typing import Floats, Progress
@@ -26,6 +28,7 @@ from creases.regions._boundary import (
     Boundary,
     box_around,
     check_slice,
+    cut_by_class,
     output_term_sizes,
     plane_boundary,
     slice_through,
@@ -35,7 +38,6 @@ from creases.regions._plane import complex as planar
 from creases.regions._plane import tensors
 from creases.regions._plane.complex import (
     BendUnits,
-    ChangingUnits,
     Complex,
     Mesh,
     best_polygon,
@@ -45,84 +47,49 @@ from creases.regions._plane.complex import (
     join_regions,
     polygon_areas,
 )
-from creases.regions._plane.forward_pass import PlaneForwardPass
+from creases.regions._plane.forward_pass import PlaneForwardPass, SliceForwardPass
 from creases.regions._plane.patterns import region_patterns
 from creases.regions._plane.perceptron import subdivide_perceptron
 from creases.regions._plane.split import MemoryLimitError
 from creases.regions._plane.tensors import Loops
 from creases.regions._resources import MemoryLimit, no_progress
 from creases.regions._tolerance import SIGN_TOLERANCE
+from creases.regions._topology import Topology, class_values, dual_graph, find_topology
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from scipy.sparse import csr_array
 
 
 # Subdivision of a plane with bounded memory: a few units at a time, values at vertices recomputed, not stored.
 
-Points = Callable[[int, int], Tensor]
-
 
 def subdivide_by_changing_units(
-    net: Network, part: Complex, origin: Floats, basis: Floats, box: Floats, memory: int, progress: Progress | None
+    net: Network,
+    part: Complex,
+    origin: Floats,
+    basis: Floats,
+    box: Floats,
+    memory: int,
+    progress: Progress | None,
+    first_bend: int = 0,
 ) -> PlaneForwardPass:
-    """Subdivide the complex, in place, by the units that change side, and return the forward pass at its end."""
+    """Subdivide the complex, in place, by the units that change side, and return the forward pass at its end.
+
+    Bends before ``first_bend`` have been processed.
+    """
     forward = PlaneForwardPass(net, origin, basis, box)
     with torch.no_grad():
         while (found := forward.advance(part.vertices)) is not None:
-            cut_in_groups(part, found, lambda group: forward.pre_activations(part.vertices, group), memory, progress)
+            if found.bend >= first_bend:
+                cut_in_groups(part, found, forward, memory, progress)
     return forward
 
 
-def subdivide_in_blocks(
-    net: Network, part: Complex, points: Points, bend: int, memory: int, progress: Progress | None
-) -> Floats:
-    """Subdivide the complex, in place, by the bends from ``bend`` on, and return the output (V, n_out) at its vertices.
-
-    ``points(first, last)`` are the inputs (., n_in) at vertices first to last; ``memory`` bounds the bytes held.
-    """
-    rows = max(1, memory // (64 * max(net.sizes)))
-
-    def blocks() -> Iterator[Tensor]:
-        for first in range(0, len(part.vertices), rows):
-            yield points(first, min(first + rows, len(part.vertices)))
-
-    # The corners of the box; the other vertices are run through it block by block.
-    forward = ForwardPass(net, points(0, 4), zero=SIGN_TOLERANCE)
-    for number, step in enumerate(net.bends):
-        forward.advance()
-        choice = net.steps[step].op == "choice"
-        terms = flatten_units(forward.terms, choice=choice)[0]
-        changing = ChangingUnits(SIGN_TOLERANCE * terms, choice=choice)
-        for block in blocks():
-            z = forward.run(block)
-            forward.update_range(z)
-            changing.update(flatten_units(z, choice=choice))
-        if number >= bend:
-            units = changing.units()
-            found = BendUnits(number, int(net.unit_starts[number]), choice, units, terms[units], changing.sides())
-            cut_in_groups(part, found, partial(_pre_activations, forward, blocks, found), memory, progress)
-    forward.advance()
-    return torch.cat([forward.run(block).flatten(1) for block in blocks()]).numpy()
-
-
-def _pre_activations(
-    forward: ForwardPass, blocks: Callable[[], Iterator[Tensor]], found: BendUnits, group: slice
-) -> Tensor:
-    units = found.units[group]
-    return torch.cat([flatten_units(forward.run(block), choice=found.choice)[:, units] for block in blocks()])
-
-
 def cut_in_groups(
-    part: Complex,
-    found: BendUnits,
-    pre_activations: Callable[[slice], Tensor],
-    memory: int,
-    progress: Progress | None,
+    part: Complex, found: BendUnits, forward: PlaneForwardPass, memory: int, progress: Progress | None
 ) -> None:
-    """Split by the units of one bend that change side, as many at a time as memory allows.
-
-    ``pre_activations(group)`` are those of a part of the units at all vertices of the complex: (V, n) or (V, n, K).
-    """
+    """Split by the units of the current bend that change side, as many at a time as memory allows."""
     first, size = 0, len(found.units)
     while True:
         size = max(1, min(size, memory // (8 * found.columns * 4 * len(part.vertices))))
@@ -131,7 +98,7 @@ def cut_in_groups(
         bound = None if size == 1 else memory  # a single unit is always cut
         try:
             part.cut(
-                pre_activations(group),
+                forward.pre_activations(part.vertices, group),
                 found.terms[group],
                 found.bend,
                 found.first_unit + units,
@@ -259,6 +226,55 @@ class PlanePartition(Archived):
     def __repr__(self) -> str:
         return f"PlanePartition({plural(self.count, 'region')}, {len(self.vertices)} vertices, {len(self.edges)} edges)"
 
+    def __str__(self) -> str:
+        return f"{self!r}\n{self.topology()}"
+
+    def describe(self, *, check: tuple[int, float] | None = None) -> Document:
+        """Return how many regions there are, their areas and the length of the decision boundary.
+
+        ``check`` says at how many points the pieces were compared with the network, and the largest difference there.
+        """
+        areas, boundary = self.areas(), self.boundary()
+        largest, smallest = float(areas.max()), float(areas.min())
+        values: dict[str, Any] = {
+            "network": repr(self.net),
+            "box": self.box.tolist(),
+            "regions": self.count,
+            "vertices": len(self.vertices),
+            "edges": len(self.edges),
+            "area": {"all": float(areas.sum()), "largest": largest, "smallest": smallest},
+            "boundary": {"segments": len(boundary.edges), "length": boundary.length},
+        }
+        rows = [
+            ("network", repr(self.net)),
+            ("box", " x ".join(f"[{low:g}, {high:g}]" for low, high in self.box.tolist())),
+            ("regions", f"{self.count:,}"),
+            ("vertices, edges", f"{len(self.vertices):,}, {len(self.edges):,}"),
+            ("largest, smallest area", f"{largest:.4g}, {smallest:.4g}"),
+            ("boundary", f"{boundary.length:.6g} long, {plural(len(boundary.edges), 'segment')}"),
+            *((f"class {label}", text) for label, text in self.topology().words().items()),
+        ]
+        if check is not None:
+            points, error = check
+            values["certificate"] = {"points": points, "largest_difference": error}
+            said = f"differs from the network by at most {error:.1e} at {points:,} random points"
+            rows.append(("check", said))
+        return Document("PlanePartition", "", [facts("Partition", rows)], values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the partition as plain lists: polygons, the unit behind each edge, each region's affine function."""
+        corners, starts = self.corners.tolist(), self.starts.tolist()
+        piece, boundary = self.pieces(), self.boundary()
+        arrays = {name: getattr(self, name).tolist() for name in ("vertices", "values", "edges", "edge_units")}
+        return {
+            "slice": {"origin": self.origin.tolist(), "basis": self.basis.tolist()},
+            **arrays,
+            "edge_regions": self.edge_regions.tolist(),
+            "regions": [corners[a:b] for a, b in pairwise(starts)],
+            "pieces": {"J": piece.J.tolist(), "y": piece.y.tolist()},
+            "boundary": {"segments": boundary.segments.tolist(), "classes": boundary.classes.tolist()},
+        }
+
     def polygon(self, region: int) -> Floats:
         """Return the corners of one region (k, 2), counter-clockwise."""
         region = check_index(region, self.count, "region")
@@ -306,15 +322,45 @@ class PlanePartition(Archived):
     def _index(self) -> PatternIndex:
         return PatternIndex(self.patterns)
 
-    def boundary(self) -> Boundary:
-        """Return the decision boundary: where the two largest outputs tie, or a single output is zero."""
+    @cached_property
+    def _output_terms(self) -> Floats:
+        """The size of each output's terms (n_out,)."""
         if self.net.device.type != "cpu" or not _is_wide(self.net):
-            return plane_boundary(self.mesh, self.values, output_term_sizes(self.net, self.points(self.vertices)))
+            return output_term_sizes(self.net, self.points(self.vertices))
         forward = PlaneForwardPass(self.net.to(torch.float64), self.origin, self.basis, self.box)
         with torch.no_grad():
             while forward.advance(self.vertices) is not None:
                 pass
-        return plane_boundary(self.mesh, self.values, forward.output_terms)
+        return forward.output_terms
+
+    def boundary(self) -> Boundary:
+        """Return the decision boundary: where the two largest outputs tie, or a single output is zero."""
+        return plane_boundary(self.mesh, self.values, self._output_terms)
+
+    def topology(self, *, output: int | None = None, level: float = 0.0) -> Topology:
+        """Return the islands of each class, their holes, and which island lies in which hole: exactly.
+
+        With an ``output``, or a network that has only one, class 1 is where it is above the level, class 0 elsewhere.
+
+        Examples
+        --------
+        >>> import creases
+        >>> hidden = [[1, 0], [-1, 0], [0, 1], [0, -1]], [0, 0, 0, 0]
+        >>> net = creases.read([hidden, ([[-1, -1, -1, -1]], [0.5])])  # positive where |x| + |y| < 0.5
+        >>> print(creases.plane(net).topology())
+        class 0: 1 island with a hole
+        class 1: 1 island
+        """
+        values, terms = class_values(self.values, self._output_terms, output, level)
+        cut, side, parent = cut_by_class(self.mesh, values, terms)
+        faces = [(np.full(len(cut.ends), 2), cut.ends.ravel()), (np.diff(cut.starts), cut.corner_edges)]
+        areas = polygon_areas(cut.vertices, cut.corners, cut.starts)
+        return find_topology(len(cut.vertices), faces, cut.corners, cut.starts, side, parent, areas)
+
+    def dual_graph(self) -> csr_array:
+        """Return the neighbors of every region, a sparse matrix (R, R): 1 + the unit whose crease two regions share."""
+        inner = (self.edge_regions >= 0).all(axis=1)
+        return dual_graph(self.edge_regions[inner], self.edge_units[inner], self.count)
 
     def same_piece(self, *, tolerance: float = 1e-9) -> NDArray[np.int32]:
         """Return a group number for each region (R,): neighbors with the same affine function share one.
@@ -328,7 +374,7 @@ class PlanePartition(Archived):
         equal = np.zeros(len(self.edges), bool)
         scale = np.abs(flat).max(initial=0.0)
         equal[inner] = np.abs(flat[left] - flat[right]).max(axis=1, initial=0.0) <= tolerance * scale
-        return components(self.mesh, equal)
+        return components(self.count, self.edge_regions[equal])
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Plot the partition: see :func:`creases.show.plot_plane`."""
@@ -399,14 +445,22 @@ def plane(
     part: Complex | DeviceComplex
     if net.device.type == "cpu":
         part = Complex.from_mesh(start_mesh, memory)
-        part.report = partial(_report, part, limit, progress)
+
+        def report(count: int, part: Complex = part) -> None:
+            limit.check(COPIES * part.nbytes * count / part.count, plural(count, "region"))
+            if progress is not None:
+                progress("finding regions", count, None)
+
+        part.report = report
     else:
         part = DeviceComplex.from_mesh(start_mesh, net.device)
     forward = values = None
-    if isinstance(part, Complex) and _is_wide(net):
-        forward = subdivide_by_changing_units(double, part, start, directions, bounds, memory, progress)
-    else:
-        values = _subdivide(double, part, start, directions, memory, progress)
+    bend: int | None = 0
+    if not isinstance(part, Complex) or not _is_wide(net):
+        values, bend = _subdivide(double, part, start, directions, progress)
+    if bend is not None:
+        some = cast(Complex, part)
+        forward = subdivide_by_changing_units(double, some, start, directions, bounds, memory, progress, bend)
     mesh, patterns = part.mesh(), region_patterns(net, part.signs, memory)
     if _has_choice(net):
         mesh, patterns = _merge_by_pattern(net, mesh, patterns)
@@ -449,13 +503,6 @@ def plane_through(
     return plane(net, box_around(t, margin), origin, basis, exact=exact, max_memory=max_memory, progress=progress)
 
 
-def _report(part: Complex, limit: MemoryLimit, progress: Progress | None, count: int) -> None:
-    """Compare the bytes that so many regions take with the limit, and report their number."""
-    limit.check(COPIES * part.nbytes * count / part.count, plural(count, "region"))
-    if progress is not None:
-        progress("finding regions", count, None)
-
-
 def _has_choice(net: Network) -> bool:
     return any(net.steps[i].op == "choice" for i in net.bends)
 
@@ -470,17 +517,15 @@ def _subdivide(
     part: Complex | DeviceComplex,
     origin: Floats,
     basis: Floats,
-    memory: int,
     progress: Progress | None,
-) -> Floats:
-    """Subdivide the complex, in place, by every bend, and return the output (V, n_out) at its vertices."""
+) -> tuple[Floats | None, int | None]:
+    """Subdivide the complex, in place, by every bend; return the output (V, n_out) at its vertices.
+
+    Where values at all vertices take too much memory, return the first bend that is left, and no output.
+    """
     start, directions = (torch.from_numpy(a).to(net.device) for a in (origin, basis))
-
-    def points(first: int, last: int | None = None) -> torch.Tensor:
-        return start + torch.as_tensor(part.vertices[first:last], device=net.device) @ directions.T
-
     with torch.no_grad():
-        forward = ForwardPass(net, points(0), zero=SIGN_TOLERANCE)
+        forward = SliceForwardPass(net, torch.as_tensor(part.vertices, device=net.device), start, directions)
         while (z := forward.advance()) is not None:
             known = len(part.vertices)
             choice = net.steps[net.bends[forward.bend]].op == "choice"
@@ -488,11 +533,12 @@ def _subdivide(
             try:
                 Z = part.subdivide(flat, terms, forward.bend, int(net.unit_starts[forward.bend]), choice=choice)
             except MemoryLimitError:  # raised by Complex alone
-                return subdivide_in_blocks(net, cast(Complex, part), points, forward.bend, memory, progress)
-            forward.extend(points(known), None if Z is None else torch.as_tensor(Z).reshape(-1, *z.shape[1:]))
+                return None, forward.bend
+            added = torch.as_tensor(part.vertices[known:], device=net.device)
+            forward.extend(added, None if Z is None else torch.as_tensor(Z).reshape(-1, *z.shape[1:]))
             if progress is not None and isinstance(part, DeviceComplex):  # a Complex reports by itself
                 progress("finding regions", part.count, None)
-        return forward.output.cpu().numpy()
+        return forward.output.cpu().numpy(), None
 
 
 def _merge_by_pattern(net: Network, mesh: Mesh, patterns: NDArray[np.uint8]) -> tuple[Mesh, NDArray[np.uint8]]:
@@ -505,20 +551,15 @@ def _merge_by_pattern(net: Network, mesh: Mesh, patterns: NDArray[np.uint8]) -> 
     inner = (left >= 0) & (right >= 0)
     different = patterns[left] ^ patterns[right]
     changes = inner & different.any(axis=1)
-    group = components(mesh, inner & ~changes)
+    group = components(len(mesh.starts) - 1, mesh.regions[inner & ~changes])
     merged = np.empty((group.max() + 1, patterns.shape[1]), np.uint8)
     merged[group] = patterns
     label = mesh.label.copy()
-    label[changes] = _first_unit(net, different[changes])
-    return join_regions(replace(mesh, label=label), group), merged
-
-
-def _first_unit(net: Network, bits: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the unit of the first bit that is set in each row (n, n_bytes)."""
+    bits = different[changes]  # the first that is set names the unit
     byte = (bits != 0).argmax(axis=1)
     lowest = np.unpackbits(bits[np.arange(len(bits)), byte][:, None], axis=1, bitorder="little").argmax(axis=1)
-    units: NDArray[np.int64] = unit_of_bit(net)[8 * byte + lowest]
-    return units
+    label[changes] = unit_of_bit(net)[8 * byte + lowest]
+    return join_regions(replace(mesh, label=label), group), merged
 
 
 def compile_kernels(announce: Callable[[], None]) -> None:

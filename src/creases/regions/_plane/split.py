@@ -250,18 +250,14 @@ def _split_range(work: _Work, corners: Int32, starts: Int32, units: Units, bound
         corners, starts, *bounds, work.n_vertices, work.ends[:ne], work.label[:ne], work.kid[:ne]
     )
     room, edge_room = 2 * len(vertices) + 1024, 6 * len(edges) + 4096
-    X, Z, pos, neg = (_take(array, vertices, room) for array in (work.X, work.Z, work.pos, work.neg))
+    arrays: tuple[NDArray[Any], ...] = (work.X, work.Z, work.pos, work.neg)
+    X, Z, pos, neg = copies = [np.empty((room, array.shape[1]), array.dtype) for array in arrays]
+    for array, copied in zip(arrays, copies, strict=True):
+        copy_rows(array, vertices, copied)
     ends, label, kid = (enlarge(array, edge_room) for array in (ends, label, np.full(len(edges), -1, np.int32)))
     local = _Work(X, Z, pos, neg, ends, label, kid, len(vertices), len(edges))
     regions, lowest = _split_in_sequence(local, corners, starts, units, lambda count: None)
     return _Range(vertices, edges, local, regions, lowest < len(vertices))
-
-
-def _take(array: NDArray[Any], rows: Int32, room: int) -> NDArray[Any]:
-    """Return some rows of an array, with capacity for more."""
-    out = np.empty((room, array.shape[1]), array.dtype)
-    copy_rows(array, rows, out)
-    return out
 
 
 def _copy_back(work: _Work, out: _Regions, place: tuple[_Range, int, int, int, int, int]) -> None:

@@ -261,15 +261,6 @@ def _halves(loops: Loops, s: Tensor, ends: Rows, label: Rows, labels: Tensor) ->
     return concatenate(halves), fine
 
 
-def _demote(points: Points, loops: Loops, unit: Tensor) -> None:
-    """Set the side with the smaller values to zero: more than two sign changes around a convex region are rounding."""
-    for i, u in enumerate(unit.tolist()):  # very rare
-        corners = loops.corners[loops.starts[i] : loops.starts[i + 1]]
-        z = points.Z.data[corners, u]
-        small = z > 0 if z.max() < -z.min() else z < 0
-        points.clear(corners[small], u)
-
-
 def subdivide(
     X: Tensor, z: Tensor, limit: Tensor, labels: Tensor, ends: Tensor, label: Tensor, loops: Loops
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Loops, Tensor, Tensor]:
@@ -297,7 +288,12 @@ def subdivide(
         s = sign_at(points.pos.data, points.neg.data, work.corners, unit[work.region()])
         halves, fine = _halves(work, s, edges, names, labels[unit])
         rough = (~fine).nonzero()[:, 0]
-        _demote(points, work.select(rough), unit[rough])
+        loops = work.select(rough)
+        for i, u in enumerate(unit[rough].tolist()):  # very rare: more than two sign changes around a convex region
+            corners = loops.corners[loops.starts[i] : loops.starts[i + 1]]
+            z = points.Z.data[corners, u]
+            small = z > 0 if z.max() < -z.min() else z < 0
+            points.clear(corners[small], u)  # are rounding: the side with the smaller values becomes zero
         parent = torch.cat([parent[rough], parent[fine], parent[fine]])
         work = cut_edges(points, edges, names, concatenate([work.select(rough), halves]), first)
     return points.X.all, points.Z.all, edges.all, names.all, concatenate(done), torch.cat(parents), torch.cat(positive)

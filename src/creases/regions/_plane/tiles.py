@@ -109,17 +109,13 @@ class PlaneTiles(OneLine):
     def compute_tile(self, column: int, row: int) -> None:
         """Compute one tile and write its files, the partition last: it tells that the tile is done."""
         part = plane(self.net, self.tile_box(column, row), self.origin, self.basis)
-        patterns = part.patterns[self._shared_regions(part)]
+        a, b = (part.vertices[part.edges[:, i]] for i in (0, 1))
+        on_side = (part.edge_units == -1)[:, None, None] & (a == b)[:, :, None] & (a[:, :, None] == part.box)
+        between = on_side & (part.box != self.box)  # edges that other tiles have too
+        patterns = part.patterns[np.unique(part.edge_regions[between.any(axis=(1, 2))].max(axis=1))]
         with write_atomically(self._file(column, row, "shared")) as temporary, open(temporary, "wb") as file:
             np.savez(file, parts=np.int64(part.count), patterns=patterns)
         part.save(self._file(column, row, "tile"))
-
-    def _shared_regions(self, part: PlanePartition) -> NDArray[np.int64]:
-        """Return the regions of a tile with a side on another tile."""
-        a, b = (part.vertices[part.edges[:, i]] for i in (0, 1))
-        on_side = (part.edge_units == -1)[:, None, None] & (a == b)[:, :, None] & (a[:, :, None] == part.box)
-        between = on_side & (part.box != self.box)
-        return np.unique(part.edge_regions[between.any(axis=(1, 2))].max(axis=1)).astype(np.int64)
 
     def _file(self, column: int, row: int, name: str) -> Path:
         return self.folder / f"{name}-{column}-{row}.npz"

@@ -54,7 +54,14 @@ def traverse_regions(
     todo = [start]
     while todo:
         batch, todo = todo[: 16 * n_jobs], todo[16 * n_jobs :]
-        for region in _explore_all(net, batch, box, known, n_jobs):
+        if n_jobs == 1:
+            explored = (explore_region(net, sides, box, known) for sides in batch)
+        else:
+            from joblib import Parallel, delayed
+
+            snapshot = frozenset(known)
+            explored = Parallel(n_jobs=n_jobs)(delayed(explore_region)(net, sides, box, snapshot) for sides in batch)
+        for region in explored:
             if region is None:
                 continue
             yield region
@@ -65,18 +72,6 @@ def traverse_regions(
             if time.time() > deadline:
                 yield None
                 return
-
-
-def _explore_all(
-    net: Network, batch: list[Sides], box: Floats, known: set[bytes], n_jobs: int
-) -> Iterator[TraversedRegion | None]:
-    if n_jobs == 1:
-        yield from (explore_region(net, sides, box, known) for sides in batch)
-        return
-    from joblib import Parallel, delayed
-
-    snapshot = frozenset(known)
-    yield from Parallel(n_jobs=n_jobs)(delayed(explore_region)(net, sides, box, snapshot) for sides in batch)
 
 
 def explore_region(net: Network, sides: Sides, box: Floats, known: Set[bytes]) -> TraversedRegion | None:
@@ -103,7 +98,11 @@ def explore_region(net: Network, sides: Sides, box: Floats, known: Set[bytes]) -
         other[part.units[row]] = part.across[row]
         pattern = pack_sides(net, other[None]).tobytes()
         if pattern not in known:
-            other = _across(net, sides, part, rows[same_plane(N, s, facet)], part.Q[row] / np.linalg.norm(part.Q[row]))
+            on = rows[same_plane(N, s, facet)]
+            on = np.concatenate([on[on >= 0], zero_rows(part.Q, part.p)])  # units zero on the region may change too
+            tied = facet_ties(net, sides, part.units[on], part.across[on])
+            other = sides_toward(net, sides, tied, part.Q[row] / np.linalg.norm(part.Q[row]))
+            other = canonical_sides(region_polytope(net, other), other)
             pattern = pack_sides(net, other[None]).tobytes()
             new[pattern] = other
         units.append(int(part.units[row]))
@@ -137,11 +136,3 @@ def _inner_ball(N: Floats, s: Floats) -> tuple[Floats, float]:
             break
         center, radius = center + radius * step, radius * factor
     return center, radius
-
-
-def _across(net: Network, sides: Sides, part: Polytope, rows: Ints, normal: Floats) -> Sides:
-    """Return the sides beyond the facet of given rows; units that are zero on the whole region may also change."""
-    rows = np.concatenate([rows[rows >= 0], zero_rows(part.Q, part.p)])
-    tied = facet_ties(net, sides, part.units[rows], part.across[rows])
-    new = sides_toward(net, sides, tied, normal)
-    return canonical_sides(region_polytope(net, new), new)

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from creases._display import plot
+from creases._document import Document, facts
 from creases._program import pattern_pieces
 from creases._text import plural
 from creases._typing import Floats
@@ -24,9 +25,11 @@ from creases.regions._space.lattice import Faces, Lattice, merge_regions, number
 from creases.regions._space.lattice.lattice import runs
 from creases.regions._space.vertices import tournament
 from creases.regions._tolerance import SIGN_TOLERANCE
+from creases.regions._topology import Topology, class_values, dual_graph, find_topology
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from scipy.sparse import csr_array
 
 
 # The decision boundary in n dimensions: where the two largest outputs tie.
@@ -63,12 +66,13 @@ class ClassParts(NamedTuple):
     regions: NDArray[np.int64]  #: (P,) the region each is part of
 
 
-def split_by_class(partition: SpacePartition) -> ClassParts:
-    """Cut a partition where the largest output changes, or where a single output changes sign."""
+def split_by_class(partition: SpacePartition, output: int | None = None, level: float = 0.0) -> ClassParts:
+    """Cut a partition where the largest output changes, or where a single output crosses the level."""
     p, n = partition, len(partition.box)
-    outputs = p.values.shape[1]
-    size = SIGN_TOLERANCE * output_term_sizes(p.net, p.vertices) if p.count else np.zeros(outputs)
-    values = np.where(np.abs(p.values) <= size, 0.0, p.values) if outputs == 1 else p.values
+    terms = output_term_sizes(p.net, p.vertices) if p.count else np.zeros(p.values.shape[1])
+    values, terms = class_values(p.values, terms, output, level)
+    outputs, size = values.shape[1], SIGN_TOLERANCE * terms
+    values = np.where(np.abs(values) <= size, 0.0, values) if outputs == 1 else values
     kind = np.dtype(np.uint8 if outputs <= 256 else np.uint16)  # of a class, in a column behind those of the region
     region = np.arange(p.count, dtype=np.uint32).view(kind).reshape(p.count, 4 // kind.itemsize)
     column = region.shape[1]
@@ -140,6 +144,20 @@ class SpacePartition(Archived):
         ended = "" if self.complete else f", incomplete: {self.ended}"
         return f"SpacePartition({plural(self.count, 'region')} in {plural(len(self.box), 'dimension')}{ended})"
 
+    def __str__(self) -> str:
+        return f"{self!r}\n{self.topology()}" if self.complete and len(self.vertices) else repr(self)
+
+    def describe(self) -> Document:
+        """Return how many regions and neighbors there are, and whether these are all."""
+        about = {
+            "regions": f"{self.count:,}" + ("" if self.complete else f", incomplete: {self.ended}"),
+            "dimensions": str(len(self.box)),
+            "vertices": f"{len(self.vertices):,}" if len(self.vertices) else "not computed",
+            "pairs of neighbors": f"{len(self.pairs):,}",
+            "inputs, outputs": f"{self.net.n_in}, {self.net.n_out}",
+        }
+        return Document("SpacePartition", "", [facts("Partition", about.items())], about)
+
     @property
     def flat(self) -> Faces:
         """The faces of all dimensions."""
@@ -197,6 +215,24 @@ class SpacePartition(Archived):
         """Return the decision boundary: where the two largest outputs tie, or a single output is zero."""
         self._need_vertices("boundary")
         return space_boundary(self)
+
+    def topology(self, *, output: int | None = None, level: float = 0.0) -> Topology:
+        """Return the islands of each class with their Betti numbers; see :meth:`PlanePartition.topology`.
+
+        The regions of the box must all be known.
+        """
+        self._need_vertices("topology")
+        if not self.complete:
+            raise InputError("partition", "hold all regions of its box for its topology", self.ended)
+        done = split_by_class(self, output, level)
+        faces, n = number_faces(done.lattice), done.lattice.n
+        volumes = faces.volumes(done.lattice.data[: done.lattice.n_vertices, :n])
+        parts = (*faces.corners(n), done.classes, done.regions, volumes)
+        return find_topology(int(faces.counts[0]), faces.by_dimension(), *parts)
+
+    def dual_graph(self) -> csr_array:
+        """Return the neighbors of every region, a sparse matrix (R, R): 1 + the unit whose crease two regions share."""
+        return dual_graph(self.pairs, self.facet_units, self.count)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Plot the partition, in three dimensions: see :func:`creases.show.plot_space`."""

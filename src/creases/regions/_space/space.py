@@ -125,7 +125,8 @@ class _Job:
             if not parts:
                 raise
             self.ended = "interrupted"
-        return self._from_lattice(join_lattices(parts) if parts else self._empty(), self.ended)
+        nothing = box_block(self.work, self.box).lattice.part(np.zeros(0, np.int64))
+        return self._from_lattice(join_lattices(parts) if parts else nothing, self.ended)
 
     def _lattices(self) -> Iterator[Lattice]:
         """Yield finished parts of the box, at most ``max_regions`` regions in all; sets ``ended``."""
@@ -184,9 +185,6 @@ class _Job:
         self.memory.check(COPIES * (self.held + held), "")
         if self.max_regions is None:
             self.progress("finding regions", self.count + regions, None)
-
-    def _empty(self) -> Lattice:
-        return box_block(self.work, self.box).lattice.part(np.zeros(0, np.int64))
 
     def _from_lattice(self, lattice: Lattice, ended: str) -> SpacePartition:
         faces = number_faces(lattice)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from math import prod
 
@@ -160,16 +159,15 @@ def finish_blocks(
         while todo:
             block = todo.pop()
             regions, held = sum(b.lattice.count for b in todo), sum(b.lattice.nbytes for b in todo)
-            parts = _advance(forward, block, limit, deadline, partial(_add, watch, regions, held))
+
+            def report(lattice: Lattice, regions: int = regions, held: int = held) -> None:
+                watch(regions + lattice.count, held + lattice.nbytes)
+
+            parts = _advance(forward, block, limit, deadline, report)
             if parts is None:
                 yield block
             else:
                 todo.extend(parts)
-
-
-def _add(watch: Watch, regions: int, held: int, lattice: Lattice) -> None:
-    """Call ``watch`` with these regions and bytes, and those of a lattice."""
-    watch(regions + lattice.count, held + lattice.nbytes)
 
 
 def split_block(net: Network, block: Block, parts: int) -> list[Block]:
@@ -202,7 +200,12 @@ def _advance(
                 break
             block.lattice.compact()
         if net.steps[net.bends[block.bend]].op == "choice":
-            _choose(forward, block, deadline)
+            columns, n, K = forward.pre_activations(block.bend), block.lattice.n, forward.net.candidates[block.bend]
+            entries, first = slice(n + columns.start, n + columns.stop), int(forward.net.unit_starts[block.bend])
+            assert block.tolerance is not None
+            tournament(block.lattice, entries, K, block.tolerance, first, deadline)
+            if K > 2:
+                block.lattice = merge_regions(block.lattice)  # those that differ only in intermediate winners
         elif not _cut(forward, block, limit, deadline, watch):
             return _parts(block)
         block.unit, block.tolerance = 0, None
@@ -247,16 +250,6 @@ def _cut(forward: ForwardRows, block: Block, limit: int, deadline: float, watch:
         block.unit = lattice.cut(column, start, 1, tolerance, block.unit, stop, limit)
         watch(lattice)
     return True
-
-
-def _choose(forward: ForwardRows, block: Block, deadline: float) -> None:
-    """Cut by a choice bend, and merge regions that differ only in intermediate winners."""
-    assert block.tolerance is not None
-    columns, n, K = forward.pre_activations(block.bend), block.lattice.n, forward.net.candidates[block.bend]
-    first = int(forward.net.unit_starts[block.bend])
-    tournament(block.lattice, slice(n + columns.start, n + columns.stop), K, block.tolerance, first, deadline)
-    if K > 2:
-        block.lattice = merge_regions(block.lattice)
 
 
 def tournament(

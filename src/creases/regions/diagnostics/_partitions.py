@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from creases._program import propagate
+from creases._program import find_chain_break, propagate
 from creases._text import OneLine
 from creases._typing import Floats, Ints
 from creases._validation import check_count, check_points
@@ -59,15 +59,12 @@ def summarize_partition(partition: PlanePartition | LinePartition, t: Any = None
     """
     d = 2 if isinstance(partition, PlanePartition) else 1
     measured = _measure_plane(partition) if isinstance(partition, PlanePartition) else _measure_line(partition)
-    samples, n_outside = None, 0
-    if t is not None:
-        points = check_points(t, d, "t")
-        region = partition.locate(points if d == 2 else points[:, 0])
-        samples = np.bincount(region[region >= 0], minlength=partition.count).astype(np.int64)
-        n_outside = int((region < 0).sum())
-    return PartitionSummary(
-        samples=samples, n_outside=n_outside, max_regions=max_regions(partition.net, d), **measured._asdict()
-    )
+    if t is None:
+        return measured
+    points = check_points(t, d, "t")
+    region = partition.locate(points if d == 2 else points[:, 0])
+    samples = np.bincount(region[region >= 0], minlength=partition.count).astype(np.int64)
+    return replace(measured, samples=samples, n_outside=int((region < 0).sum()))
 
 
 def max_regions(net: Network, d: int) -> int | None:
@@ -83,36 +80,24 @@ def max_regions(net: Network, d: int) -> int | None:
     if not widths:
         return 1
     known = bounds(widths, d)
-    if not _is_chain(net):
+    if find_chain_break(net.steps) is not None:
         return min(known.product, known.montufar_2014)
     return known.montufar_2017 if any(step.leak is not None for step in steps) else known.upper
 
 
-def _is_chain(net: Network) -> bool:
-    """Whether every step reads the value just before it."""
-    return all(step.inputs == (i,) for i, step in enumerate(net.steps))
-
-
-class _Measured(NamedTuple):
-    """The fields of :class:`PartitionSummary` that depend on the regions alone."""
-
-    sizes: Floats
-    class_sizes: Floats
-    class_regions: Ints
-    boundary_size: float
-    n_pieces: int
-
-
-def _measure_plane(partition: PlanePartition) -> _Measured:
+def _measure_plane(partition: PlanePartition) -> PartitionSummary:
+    """Return the summary of a plane without samples."""
     boundary = partition.boundary()
     class_sizes = boundary.areas()
     pairs = np.unique(np.column_stack([boundary.part_class, boundary.part_region]), axis=0)
     class_regions = np.bincount(pairs[:, 0].astype(np.int64), minlength=len(class_sizes)).astype(np.int64)
     n_pieces = int(partition.same_piece().max(initial=-1)) + 1
-    return _Measured(partition.areas(), class_sizes, class_regions, boundary.length, n_pieces)
+    sizes, most = partition.areas(), max_regions(partition.net, 2)
+    return PartitionSummary(sizes, None, 0, class_sizes, class_regions, boundary.length, n_pieces, most)
 
 
-def _measure_line(partition: LinePartition) -> _Measured:
+def _measure_line(partition: LinePartition) -> PartitionSummary:
+    """Return the summary of a segment without samples."""
     decisions, ends = partition.classes(), partition.ends
     class_sizes = np.bincount(decisions.classes, weights=np.diff(decisions.ends)).astype(np.float64)
     class_regions = np.zeros(len(class_sizes), np.int64)
@@ -122,16 +107,12 @@ def _measure_line(partition: LinePartition) -> _Measured:
         last = np.searchsorted(ends, decisions.ends[1:][intervals], side="left") - 1
         regions = [np.arange(a, b + 1) for a, b in zip(first, last, strict=True)]
         class_regions[index] = len(np.unique(np.concatenate(regions))) if regions else 0
-    boundary_size = float(len(decisions.classes) - 1)
-    return _Measured(np.diff(ends), class_sizes, class_regions, boundary_size, _count_line_pieces(partition))
-
-
-def _count_line_pieces(partition: LinePartition) -> int:
-    """Return the number of regions of a segment when neighbors with the same affine function are merged."""
     J, y = partition.pieces()
     flat = np.concatenate([J[:, :, 0], y], axis=1)
     jumps = np.abs(np.diff(flat, axis=0)).max(axis=1, initial=0.0)
-    return 1 + int((jumps > 1e-9 * np.abs(flat).max(initial=0.0)).sum())
+    n_pieces = 1 + int((jumps > 1e-9 * np.abs(flat).max(initial=0.0)).sum())
+    boundary, most = float(len(decisions.classes) - 1), max_regions(partition.net, 1)
+    return PartitionSummary(np.diff(ends), None, 0, class_sizes, class_regions, boundary, n_pieces, most)
 
 
 # Agreement of a partition with its network: the pieces against the network's values, in regions and at corners.
@@ -234,14 +215,11 @@ def _line_points(partition: LinePartition, fraction: Floats) -> tuple[_Points, _
 def _max_error(net: Network, piece: Piece, points: _Points) -> tuple[float, Floats]:
     """Return the largest ``|f - (J t + y)|`` over all outputs, and the input where it occurs."""
     by_piece = np.einsum("nmk,nk->nm", piece.J[points.region], points.t) + piece.y[points.region]
-    errors = np.abs(by_piece - _values(net, points.x)).max(axis=1, initial=0.0)
+    values = np.asarray(net.to(torch.float64)(points.x), np.float64).reshape(len(points.x), -1)
+    errors = np.abs(by_piece - values).max(axis=1, initial=0.0)
     if not len(errors):
         return 0.0, np.zeros(net.n_in)
     return float(errors.max()), points.x[errors.argmax()]
-
-
-def _values(net: Network, x: Floats) -> Floats:
-    return np.asarray(net.to(torch.float64)(x), np.float64).reshape(len(x), -1)
 
 
 def _rounding(net: Network, size: Floats) -> float:

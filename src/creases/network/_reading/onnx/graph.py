@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +56,10 @@ def check_inlining(model: Any, source: str) -> None:
 #: Bytes that a file's operations may take by default: these, and as many for each byte of the file.
 _MEMORY, _MEMORY_OF_BYTE = 5e8, 16
 
-#: Networks whose values have at most this many entries in total, and none of whose operations takes more bytes, are
-#: compared with ONNX's reference evaluator, which knows no limit.
-_MAX_COMPARED, _MAX_COMPARED_BYTES = 20_000, 1e7
+#: ONNX's reference evaluator, which knows no limit and writes out padding and the gaps of kernels, is asked where no
+#: operation takes more bytes, all values together have at most so many entries, convolutions multiply at most so often
+#: for one input, and windows have at most so much padding and so wide gaps.
+_COMPARED_BYTES, _COMPARED_ENTRIES, _COMPARED_PRODUCTS, _COMPARED_REACH = 1e7, 20_000, 1e7, 8
 
 #: What a model applies to its scores, by the name that :attr:`Network.link` has.
 _LINKS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -89,7 +92,7 @@ def read_onnx(model: Any, input_shape: Sequence[int] | None = None, *, max_memor
     default = _MEMORY + _MEMORY_OF_BYTE * model.ByteSize()
     with AllocationLimit(default if max_memory is None else max_memory) as taken:
         net = read_function(graph, shape, removal=graph.removal, batches=(batch, batch) if batch else (2, 3))
-    if taken.most_bytes <= _MAX_COMPARED_BYTES:
+    if taken.most_bytes <= _COMPARED_BYTES:
         _compare_with_reference(model, net, graph, batch or 2)
     return net
 
@@ -126,6 +129,11 @@ class Graph:
             raise ReadError(f"cannot read {source}: the graph must have one output, got {len(graph.output)} ({names})")
         self.input, self.output = inputs[0], graph.output[0].name
         self.nodes = [self._node(node, i) for i, node in enumerate(graph.node)]
+        outputs = [output for node in self.nodes for output in node.outputs if output]
+        counts = Counter([tensor.name for tensor in graph.initializer] + [self.input.name] + outputs)
+        repeated = next((name for name, count in counts.items() if count > 1), None)
+        if repeated is not None:
+            raise FileError(f"{source}: it is damaged: two weights, nodes or inputs are called {repeated!r}")
 
     def _node(self, node: Any, i: int) -> Node:
         onnx = _onnx()
@@ -225,10 +233,17 @@ def constant(array: Any, what: str) -> Tensor:
 def _compare_with_reference(model: Any, net: Network, graph: Graph, batch: int) -> None:
     """Compare a small network with ONNX's reference evaluator, in the file's precision.
 
-    Networks with batch normalization before opset 14 are skipped: the evaluator uses the batch's statistics there.
+    Networks with batch normalization before opset 14, where the evaluator uses the batch's statistics, and with cubic
+    interpolation, which it computes otherwise than runtimes do, are skipped.
     """
-    old_norm = graph.opset < 14 and any(node.op == "BatchNormalization" for node in graph.nodes)
-    if old_norm or sum(int(np.prod(step.shape)) for step in net.steps) > _MAX_COMPARED:
+    for node in graph.nodes:
+        reach = [*node.get("pads", []), *node.get("dilations", [])] if node.op != "Pad" else []
+        old_norm = node.op == "BatchNormalization" and graph.opset < 14
+        if old_norm or node.get("mode") == "cubic" or max(reach, default=0) > _COMPARED_REACH:
+            return
+    convolutions = [step for step in net.steps if step.op.startswith("conv")]
+    products = sum(step.tensors["weight"].numel() * prod(step.shape[1:]) for step in convolutions)
+    if products > _COMPARED_PRODUCTS or sum(prod(step.shape) for step in net.steps) > _COMPARED_ENTRIES:
         return
     onnx = _onnx()
     from onnx.reference import ReferenceEvaluator

@@ -51,8 +51,6 @@ class Node:
 
     def integers(self, attribute: str, tensor: Any, default: Any = None) -> Any:
         """Return integers that older opsets store as an attribute and newer ones as a constant input."""
-        from creases.network._reading.traced import TracedTensor
-
         if tensor is None:
             return self.get(attribute, default)
         if isinstance(tensor, TracedTensor):
@@ -72,7 +70,6 @@ _CONV: dict[int, Any] = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 _CONV_TRANSPOSE: dict[int, Any] = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
 _MAX_POOL: dict[int, Any] = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
 _AVG_POOL: dict[int, Any] = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
-_LINEAR = {1: "linear", 2: "bilinear", 3: "trilinear"}
 
 
 def _pads(node: Node, x: Tensor, kernel: Sequence[int]) -> list[tuple[int, int]]:
@@ -109,20 +106,23 @@ def _conv(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> 
 
 def _conv_transpose(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     axes = weight.ndim - 2
-    if node.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID") or node.get("output_shape"):
-        raise node.error("auto_pad and output_shape of a transposed convolution cannot be read; give explicit pads")
-    pads = node.get("pads", [0] * (2 * axes))
     strides, dilations = node.get("strides", [1] * axes), node.get("dilations", [1] * axes)
     extra = node.get("output_padding", [0] * axes)
     out = _CONV_TRANSPOSE[axes](x, weight, bias, strides, 0, extra, node.get("group", 1), dilations)
+    mode, shape = node.get("auto_pad", "NOTSET"), node.get("output_shape")
+    if mode.startswith("SAME") and not shape:
+        shape = [n * s for n, s in zip(x.shape[2:], strides, strict=True)]
+    pads = node.get("pads", [0] * (2 * axes))
     for i in range(axes):  # pads of a transposed convolution cut its output
-        out = out.narrow(2 + i, pads[i], out.shape[2 + i] - pads[i] - pads[axes + i])
+        before, after = pads[i], pads[axes + i]
+        if shape:
+            total = out.shape[2 + i] - shape[i]
+            before = total // 2 if mode == "SAME_UPPER" else total - total // 2
+            after = total - before
+        if min(before, after) < 0:
+            raise node.error(f"its output_shape {shape} is larger than what its weights reach")
+        out = out.narrow(2 + i, before, out.shape[2 + i] - before - after)
     return out  # type: ignore[no-any-return]
-
-
-def _batch_norm(node: Node, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor) -> Tensor:
-    training = bool(node.get("training_mode", 0))
-    return F.batch_norm(x, mean, var, scale, bias, training, eps=node.number("epsilon", 1e-5))
 
 
 def _max_pool(node: Node, x: Tensor) -> Tensor:
@@ -160,45 +160,82 @@ def _average_pool(node: Node, x: Tensor) -> Tensor:
 
 
 def _resize(node: Node, x: Tensor, *inputs: Tensor | None) -> Tensor:
-    """Apply nearest or linear resizing, in the variants that torch supports."""
-    if node.op == "Upsample" or node.opset < 11:
-        scales, sizes = (inputs[0] if inputs else None), None
+    """Resize one axis after another: nearest entries are selected, linear and cubic interpolation is a matrix."""
+    old = node.op == "Upsample" or node.opset < 11
+    scales, sizes = (inputs[0] if inputs else None, None) if old else (list(inputs) + [None] * 3)[1:3]
+    if node.get("antialias", 0) or node.get("keep_aspect_ratio_policy", "stretch") != "stretch":
+        raise node.error("resizing with antialias or a kept aspect ratio cannot be read")
+    axes = [axis % x.ndim for axis in node.get("axes", range(x.ndim))]
+    size = node.integers("sizes", sizes) if sizes is not None else [None] * len(axes)
+    factors = [None] * len(axes)
+    if sizes is None:
         factors = node.get("scales") if scales is None else node.listed("scales", scales)
-        transform, rounding = "asymmetric", "floor"
-    else:
-        scales, sizes = (list(inputs) + [None] * 3)[1:3]
-        factors = node.listed("scales", scales) if scales is not None and scales.numel() else None
-        transform = node.get("coordinate_transformation_mode", "half_pixel")
-        rounding = node.get("nearest_mode", "round_prefer_floor")
-    if node.get("axes") is not None or node.get("antialias", 0):
-        raise node.error("resizing with axes or antialias cannot be read")
-    axes = x.ndim - 2
-    size = node.integers("sizes", sizes)[2:] if sizes is not None else None
-    factors = [float(f) for f in factors][2:] if size is None and factors is not None else None
+    for axis, length, factor in zip(axes, size, factors, strict=True):
+        n = x.shape[axis]
+        length = int(n * factor + 1e-9) if length is None else length
+        scale = length / n if factor is None else factor
+        if axis and (length != n or scale != 1):
+            x = _resize_axis(node, x, axis, length, scale, "asymmetric" if old else "half_pixel")
+    return x
+
+
+def _resize_axis(node: Node, x: Tensor, axis: int, length: int, scale: float, transform: str) -> Tensor:
+    n, position = x.shape[axis], torch.arange(length, dtype=torch.float64)
+    transform = node.get("coordinate_transformation_mode", transform)
+    half_pixel = (position + 0.5) / scale - 0.5
+    sources = {
+        "half_pixel": half_pixel,
+        "half_pixel_symmetric": n / 2 * (1 - length / (scale * n)) + half_pixel,
+        "pytorch_half_pixel": half_pixel if length > 1 else 0 * position,
+        "align_corners": position * (n - 1) / max(length - 1, 1),
+        "asymmetric": position / scale,
+        "tf_half_pixel_for_nn": (position + 0.5) / scale,
+    }
     mode = node.get("mode", "nearest")
-    if mode == "nearest" and (transform, rounding) == ("asymmetric", "floor"):
-        return F.interpolate(x, size, factors, "nearest")
-    if mode == "nearest" and transform == "half_pixel" and rounding == "round_prefer_floor":
-        return F.interpolate(x, size, factors, "nearest-exact")
-    if mode == "linear" and transform in ("half_pixel", "pytorch_half_pixel", "align_corners"):
-        return F.interpolate(x, size, factors, _LINEAR[axes], align_corners=transform == "align_corners")
-    raise node.error(
-        f"resizing with mode={mode}, {transform}, {rounding} cannot be read; use nearest (asymmetric, floor)"
-    )
+    if transform not in sources or mode not in ("nearest", "linear", "cubic"):
+        raise node.error(f"resizing with mode={mode} and {transform} cannot be read")
+    source = sources[transform]
+    if mode == "nearest":
+        default = "floor" if transform == "asymmetric" and node.opset < 11 else "round_prefer_floor"
+        rounding: dict[str, Callable[[Tensor], Tensor]] = {
+            "round_prefer_floor": lambda at: (at - 0.5).ceil(),
+            "round_prefer_ceil": lambda at: (at + 0.5).floor(),
+            "floor": torch.floor,
+            "ceil": torch.ceil,
+        }
+        nearest = rounding[node.get("nearest_mode", default)](source)
+        return x.index_select(axis, nearest.clamp(0, n - 1).long())
+    first, past = source.floor().long(), source - source.floor()
+    if mode == "linear":
+        taps = [(0, 1 - past), (1, past)]
+    else:
+        a = node.number("cubic_coeff_a", -0.75)
+        taps = [(k, _cubic_weight(past - k, a)) for k in (-1, 0, 1, 2)]
+    weights = torch.zeros(length, n, dtype=torch.float64)
+    for k, weight in taps:
+        inside = (first + k >= 0) & (first + k < n) if node.get("exclude_outside", 0) else torch.tensor(True)
+        weights.scatter_add_(1, (first + k).clamp(0, n - 1)[:, None], (weight * inside)[:, None])
+    weights = weights / weights.sum(1, keepdim=True)
+    return F.linear(x.transpose(axis, -1), weights).transpose(axis, -1)
 
 
-def _spatial_axes(x: Tensor) -> list[int]:
-    return list(range(2, x.ndim))
+def _cubic_weight(distance: Tensor, a: float) -> Tensor:
+    """Return the weight of an entry at a distance of at most 2 in cubic interpolation with coefficient ``a``."""
+    d = distance.abs()
+    near, far = (a + 2) * d**3 - (a + 3) * d**2 + 1, a * (d**3 - 5 * d**2 + 8 * d - 4)
+    return torch.where(d <= 1, near, far)
 
 
 LAYERS: dict[str, Callable[..., Any]] = {
     "Conv": _conv,
     "ConvTranspose": _conv_transpose,
-    "BatchNormalization": _batch_norm,
+    "BatchNormalization": lambda node, x, scale, bias, mean, var: F.batch_norm(
+        x, mean, var, scale, bias, bool(node.get("training_mode", 0)), eps=node.number("epsilon", 1e-5)
+    ),
     "MaxPool": _max_pool,
     "AveragePool": _average_pool,
-    "GlobalAveragePool": lambda node, x: x.mean(_spatial_axes(x), keepdim=True),
-    "GlobalMaxPool": lambda node, x: x.amax(_spatial_axes(x), keepdim=True),
+    "GlobalAveragePool": lambda node, x: x.mean(list(range(2, x.ndim)), keepdim=True),
+    "GlobalMaxPool": lambda node, x: x.amax(list(range(2, x.ndim)), keepdim=True),
     "Resize": _resize,
     "Upsample": _resize,
     "LayerNormalization": lambda node, x, *_: F.layer_norm(x, x.shape[node.get("axis", -1) :]),
@@ -209,12 +246,6 @@ LAYERS: dict[str, Callable[..., Any]] = {
 # ONNX operators on shapes and axes as torch operations.
 
 _PAD_MODES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "wrap": "circular"}
-
-
-def _flatten(node: Node, x: Tensor) -> Tensor:
-    axis = node.get("axis", 1)
-    axis = axis + x.ndim if axis < 0 else axis
-    return x.reshape(prod(x.shape[:axis]), prod(x.shape[axis:]))
 
 
 def _reshape(node: Node, x: Tensor, shape: Tensor | None = None) -> Tensor:
@@ -310,14 +341,6 @@ def _pad(
     return F.pad(x, trailing, mode=_PAD_MODES[mode])
 
 
-def _transpose(node: Node, x: Tensor) -> Tensor:
-    return x.permute(*node.get("perm", list(reversed(range(x.ndim)))))
-
-
-def _shape(node: Node, x: Tensor) -> Tensor:
-    return torch.tensor(list(x.shape), dtype=torch.int64)[node.get("start", 0) : node.get("end", None)]
-
-
 def _expand(node: Node, x: Tensor, shape: Tensor) -> Tensor:
     target = list(node.integers("shape", shape))
     x = x.reshape(*(1,) * (len(target) - x.ndim), *x.shape) if len(target) > x.ndim else x
@@ -345,10 +368,24 @@ def _depth_to_space(node: Node, x: Tensor) -> Tensor:
     return split.reshape(b, c // size**2, h * size, w * size)
 
 
+def _space_to_depth(node: Node, x: Tensor) -> Tensor:
+    """Rearrange blocks of space in channels."""
+    size = node.get("blocksize")
+    b, c, h, w = x.shape
+    split = x.reshape(b, c, h // size, size, w // size, size).permute(0, 3, 5, 1, 2, 4)
+    return split.reshape(b, c * size**2, h // size, w // size)
+
+
+def _cumulative_sum(node: Node, x: Tensor, axis: Tensor) -> Tensor:
+    at = int(axis)
+    total = x.flip(at).cumsum(at).flip(at) if node.get("reverse", 0) else x.cumsum(at)
+    return total - x if node.get("exclusive", 0) else total
+
+
 SHAPES: dict[str, Callable[..., Any]] = {
-    "Flatten": _flatten,
+    "Flatten": lambda node, x: x.reshape(prod(x.shape[: node.get("axis", 1)]), prod(x.shape[node.get("axis", 1) :])),
     "Reshape": _reshape,
-    "Transpose": _transpose,
+    "Transpose": lambda node, x: x.permute(*node.get("perm", list(reversed(range(x.ndim))))),
     "Squeeze": _squeeze,
     "Unsqueeze": _unsqueeze,
     "Slice": _slice,
@@ -356,7 +393,7 @@ SHAPES: dict[str, Callable[..., Any]] = {
     "Split": _split,
     "Concat": lambda node, *xs: torch.cat(xs, dim=node.get("axis", 1)),
     "Pad": _pad,
-    "Shape": _shape,
+    "Shape": lambda node, x: torch.tensor(list(x.shape)[node.get("start", 0) : node.get("end")], dtype=torch.int64),
     "Size": lambda node, x: torch.tensor(x.numel()),
     "Expand": _expand,
     "Tile": lambda node, x, repeats: x.repeat(*node.integers("repeats", repeats)),
@@ -364,7 +401,10 @@ SHAPES: dict[str, Callable[..., Any]] = {
     "ReduceSum": _reduce(lambda x, axes, keep: x.sum(axes, keepdim=keep)),
     "ReduceMax": _reduce(lambda x, axes, keep: x.amax(axes, keepdim=keep)),
     "ReduceMin": _reduce(lambda x, axes, keep: x.amin(axes, keepdim=keep)),
+    "ReduceL1": _reduce(lambda x, axes, keep: x.abs().sum(axes, keepdim=keep)),
     "DepthToSpace": _depth_to_space,
+    "SpaceToDepth": _space_to_depth,
+    "CumSum": _cumulative_sum,
 }
 
 
@@ -398,23 +438,14 @@ def _prelu(node: Node, x: Tensor, slope: Tensor) -> Tensor:
     """Apply a leaky ReLU with a slope tensor, by torch's PReLU if there is one slope or one per channel."""
     if slope.numel() == 1:
         return F.prelu(x, slope.reshape(1))
-    channels = x.ndim > 1 and slope.numel() == x.shape[1]
-    if channels and slope.ndim <= x.ndim and list(slope.shape) in ([x.shape[1]] * (x.ndim == 2), _column(x)):
+    if list(slope.shape) == [*x.shape[1:2], *(1,) * (x.ndim - 2)]:
         return F.prelu(x, slope.reshape(-1))
     return torch.relu(x) - slope * torch.relu(-x)
 
 
-def _column(x: Tensor) -> list[int]:
-    return [x.shape[1], *(1,) * (x.ndim - 2)]
-
-
 def _clip(node: Node, x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Tensor:
-    bounds = []
-    for name, tensor in (("min", low), ("max", high)):
-        value = node.get(name) if tensor is None else float(tensor)
-        bounds.append(
-            value if value is not None and abs(value) < 3e38 else None
-        )  # the old default is float32's largest
+    values = [node.get(name) if t is None else float(t) for name, t in (("min", low), ("max", high))]
+    bounds = [None if v is None or abs(v) > 3e38 else v for v in values]  # the old default is float32's largest
     return x if bounds == [None, None] else torch.clamp(x, *bounds)
 
 
@@ -431,12 +462,9 @@ def _constant(node: Node) -> Tensor:
     for name in ("value", "value_float", "value_floats", "value_int", "value_ints"):
         value = node.get(name)
         if value is not None:
-            return value if isinstance(value, Tensor) else torch.tensor(value, dtype=_dtype(name))
+            dtype = torch.float64 if "float" in name else torch.int64
+            return value if isinstance(value, Tensor) else torch.tensor(value, dtype=dtype)
     raise node.error("holds no number; only numeric constants can be read")
-
-
-def _dtype(name: str) -> torch.dtype:
-    return torch.float64 if "float" in name else torch.int64
 
 
 def _constant_of_shape(node: Node, shape: Tensor) -> Tensor:
@@ -457,6 +485,11 @@ def _unary(function: Callable[[Tensor], Any]) -> Operator:
     return lambda node, x: function(x)
 
 
+#: Operators of one input that torch has under the same name, in lower case, beside those that are read or refused.
+_OF_TORCH = "Relu Abs Neg Sigmoid Tanh Erf Exp Log Sqrt Reciprocal Sin Cos Sign Floor Ceil Round"
+_OF_FUNCTIONAL = "Elu Selu Celu Gelu Mish HardSwish Softplus Softsign"
+
+
 def _binary(function: Callable[[Tensor, Tensor], Any]) -> Operator:
     return lambda node, a, b: function(a, b)
 
@@ -468,13 +501,14 @@ def _softmax(function: Callable[..., Tensor]) -> Operator:
 OPERATORS: dict[str, Operator] = {
     **LAYERS,
     **SHAPES,
+    **{name: _unary(getattr(torch, name.lower())) for name in _OF_TORCH.split()},
+    **{name: _unary(getattr(F, name.lower())) for name in _OF_FUNCTIONAL.split()},
     "Gemm": _gemm,
     "MatMul": _matmul,
     "Add": _binary(torch.add),
     "Sub": _binary(torch.sub),
     "Mul": _binary(torch.mul),
     "Div": _div,
-    "Neg": _unary(torch.neg),
     "Sum": _variadic(torch.add),
     "Mean": lambda node, *xs: reduce(torch.add, xs) / len(xs),
     "Pow": _binary(torch.pow),
@@ -484,41 +518,22 @@ OPERATORS: dict[str, Operator] = {
     "Constant": _constant,
     "ConstantOfShape": _constant_of_shape,
     "Range": lambda node, start, limit, delta: torch.arange(start.item(), limit.item(), delta.item()),
-    "Relu": _unary(torch.relu),
+    "Einsum": lambda node, *xs: torch.einsum(node.get("equation"), *xs),
+    "ThresholdedRelu": lambda node, x: F.threshold(x, node.number("alpha", 1.0), 0.0),
     "LeakyRelu": lambda node, x: F.leaky_relu(x, node.number("alpha", 0.01)),
     "PRelu": _prelu,
     "Clip": _clip,
     "Max": _variadic(torch.maximum),
     "Min": _variadic(torch.minimum),
-    "Abs": _unary(torch.abs),
     "HardSigmoid": lambda node, x: torch.clamp(x * node.number("alpha", 0.2) + node.number("beta", 0.5), 0.0, 1.0),
     "Equal": _binary(torch.eq),
     "Greater": _binary(torch.gt),
+    "GreaterOrEqual": _binary(torch.ge),
     "Less": _binary(torch.lt),
+    "LessOrEqual": _binary(torch.le),
     "Not": _unary(torch.logical_not),
     "Where": lambda node, condition, a, b: torch.where(condition, a, b),
     "Softmax": _softmax(F.softmax),
     "LogSoftmax": _softmax(F.log_softmax),
     "ArgMax": lambda node, x: torch.argmax(x, dim=node.get("axis", 0), keepdim=bool(node.get("keepdims", 1))),
-    "Sigmoid": _unary(torch.sigmoid),
-    "Tanh": _unary(torch.tanh),
-    "Elu": _unary(F.elu),
-    "Selu": _unary(F.selu),
-    "Celu": _unary(F.celu),
-    "Gelu": _unary(F.gelu),
-    "Mish": _unary(F.mish),
-    "HardSwish": _unary(F.hardswish),
-    "Softplus": _unary(F.softplus),
-    "Softsign": _unary(F.softsign),
-    "Erf": _unary(torch.erf),
-    "Exp": _unary(torch.exp),
-    "Log": _unary(torch.log),
-    "Sqrt": _unary(torch.sqrt),
-    "Reciprocal": _unary(torch.reciprocal),
-    "Sin": _unary(torch.sin),
-    "Cos": _unary(torch.cos),
-    "Sign": _unary(torch.sign),
-    "Floor": _unary(torch.floor),
-    "Ceil": _unary(torch.ceil),
-    "Round": _unary(torch.round),
 }

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from creases.network._reading.operators import arithmetic, bends, layers, pooling, shapes
-from creases.network._reading.operators.names import (
-    CONDITIONS,
-    DENSE,
-    IDENTITY_FUNCTIONS,
-    MOVES,
-    QUERIES,
-    REFUSED,
-    refusal,
-)
+from creases.network._reading.operators import arithmetic, bends, layers, masks, pooling, shapes
 
 #: For each operation the function ``handler(builder, *arguments)`` that adds its steps. The arguments are those of the
 #: torch function, with values in place of traced tensors.
-HANDLERS = {**arithmetic.HANDLERS, **layers.HANDLERS, **pooling.HANDLERS, **shapes.HANDLERS, **bends.HANDLERS}
-
-__all__ = ["CONDITIONS", "DENSE", "HANDLERS", "IDENTITY_FUNCTIONS", "MOVES", "QUERIES", "REFUSED", "refusal"]
+HANDLERS = {
+    **arithmetic.HANDLERS,
+    **layers.HANDLERS,
+    **pooling.HANDLERS,
+    **shapes.HANDLERS,
+    **bends.HANDLERS,
+    **masks.HANDLERS,
+}

@@ -24,7 +24,7 @@ def add(builder: ProgramBuilder, input: Operand, other: Operand, *, alpha: float
         return builder.add([input, builder.scale(other, alpha)], [1, 1])
     if not isinstance(other, Value):
         assert isinstance(input, Value)
-        return builder.shift(input, _times(other, alpha))
+        return builder.shift(input, other if alpha == 1 else torch.as_tensor(other, dtype=torch.float64) * alpha)
     assert not isinstance(input, Value)
     if alpha in (1, -1):
         return builder.shift(other, input, int(alpha))
@@ -34,11 +34,6 @@ def add(builder: ProgramBuilder, input: Operand, other: Operand, *, alpha: float
 def sub(builder: ProgramBuilder, input: Operand, other: Operand, *, alpha: float = 1) -> Value:
     """Read ``input - alpha other``."""
     return add(builder, input, other, alpha=-alpha)
-
-
-def rsub(builder: ProgramBuilder, input: Operand, other: Operand, *, alpha: float = 1) -> Value:
-    """Read ``other - alpha input``."""
-    return add(builder, other, input, alpha=-alpha)
 
 
 def mul(builder: ProgramBuilder, input: Operand, other: Operand) -> Value:
@@ -60,11 +55,6 @@ def div(builder: ProgramBuilder, input: Operand, other: Operand, *, rounding_mod
     return builder.scale(input, 1 / torch.as_tensor(other, dtype=torch.float64))
 
 
-def rdiv(builder: ProgramBuilder, input: Operand, other: Operand) -> Value:
-    """Refuse ``other / input``, which is never piecewise linear."""
-    return div(builder, other, input)
-
-
 def neg(builder: ProgramBuilder, input: Value) -> Value:
     """Read ``-input``."""
     return builder.scale(input, -1.0)
@@ -72,7 +62,8 @@ def neg(builder: ProgramBuilder, input: Value) -> Value:
 
 def power(builder: ProgramBuilder, input: Operand, exponent: Operand) -> Value:
     """Read a power; only the first is piecewise linear."""
-    if isinstance(exponent, Tensor | Value) or exponent != 1 or not isinstance(input, Value):
+    is_one = not isinstance(exponent, Value) and bool((torch.as_tensor(exponent) == 1).all())
+    if not is_one or not isinstance(input, Value):
         raise builder.error("powers are not piecewise linear; use abs or relu")
     return input
 
@@ -118,27 +109,16 @@ def addmm(
     return add(builder, product, input, alpha=beta)
 
 
-def where(builder: ProgramBuilder, condition: Operand, input: Operand, other: Operand) -> Value:
-    """Read a selection of entries of ``input`` and ``other`` by a constant mask."""
-    if isinstance(condition, Value):
-        raise builder.error(
-            "its condition depends on the input; write the bend as relu, clamp, abs, maximum or minimum"
-        )
-    mask = torch.as_tensor(condition).to(torch.float64)
-    parts = [
-        mul(builder, part, weight) if isinstance(part, Value) else torch.as_tensor(part, dtype=torch.float64) * weight
-        for part, weight in ((input, mask), (other, 1 - mask))
-    ]
-    return add(builder, parts[0], parts[1])
+def lerp(builder: ProgramBuilder, input: Operand, end: Operand, weight: Operand) -> Value:
+    """Read ``input + weight (end - input)`` with a constant weight."""
+    if isinstance(weight, Value):
+        raise builder.error(_PRODUCT)
+    return add(builder, input, mul(builder, sub(builder, end, input), weight))
 
 
-def masked_fill(builder: ProgramBuilder, input: Operand, mask: Operand, value: Operand) -> Value:
-    """Read a replacement of entries by ``value`` where a constant mask is true."""
-    return where(builder, mask, value, input)
-
-
-def _times(c: Const, alpha: float) -> Const:
-    return c if alpha == 1 else torch.as_tensor(c, dtype=torch.float64) * alpha
+def addcmul(builder: ProgramBuilder, input: Operand, tensor1: Operand, tensor2: Operand, *, value: float = 1) -> Value:
+    """Read ``input + value tensor1 tensor2``, where one of the factors is a constant."""
+    return add(builder, input, mul(builder, tensor1, tensor2), alpha=value)
 
 
 def _transpose(builder: ProgramBuilder, x: Value) -> Value:
@@ -149,38 +129,17 @@ def _transpose(builder: ProgramBuilder, x: Value) -> Value:
 
 
 HANDLERS: dict[str, Callable[..., Any]] = {
-    "add": add,
-    "__add__": add,
-    "__radd__": add,
-    "sub": sub,
-    "subtract": sub,
-    "__sub__": sub,
-    "__rsub__": rsub,
-    "rsub": rsub,
-    "mul": mul,
-    "multiply": mul,
-    "__mul__": mul,
-    "__rmul__": mul,
-    "div": div,
-    "divide": div,
-    "true_divide": div,
-    "__truediv__": div,
-    "__rdiv__": rdiv,
-    "__rtruediv__": rdiv,
-    "neg": neg,
-    "negative": neg,
-    "__neg__": neg,
-    "pow": power,
-    "__pow__": power,
-    "linear": linear,
-    "matmul": matmul,
-    "__matmul__": matmul,
+    **dict.fromkeys(("add", "__add__", "__radd__"), add),
+    **dict.fromkeys(("sub", "subtract", "__sub__"), sub),
+    **dict.fromkeys(("rsub", "__rsub__"), lambda builder, input, other, **alpha: sub(builder, other, input, **alpha)),
+    **dict.fromkeys(("div", "divide", "true_divide", "__truediv__"), div),
+    **dict.fromkeys(("__rdiv__", "__rtruediv__"), lambda builder, input, other: div(builder, other, input)),
+    **dict.fromkeys(("neg", "negative", "__neg__"), neg),
+    **dict.fromkeys(("pow", "__pow__"), power),
+    **dict.fromkeys(("matmul", "__matmul__", "mm", "bmm", "mv"), matmul),
     "__rmatmul__": lambda builder, input, other: matmul(builder, other, input),
-    "mm": matmul,
-    "bmm": matmul,
-    "mv": matmul,
-    "where": where,
-    "masked_fill": masked_fill,
-    "addmm": addmm,
-    "baddbmm": addmm,
+    **dict.fromkeys(("addmm", "baddbmm"), addmm),
+    "linear": linear,
+    "lerp": lerp,
+    "addcmul": addcmul,
 }

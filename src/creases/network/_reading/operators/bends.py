@@ -11,17 +11,8 @@ from torch import Tensor
 
 from creases.network._reading.builder import Const, ProgramBuilder, Value
 from creases.network._reading.operators.arithmetic import Operand, neg
-from creases.network._reading.operators.shapes import axes
-
-
-def relu(builder: ProgramBuilder, input: Value, inplace: bool = False) -> Value:
-    """Read a ReLU."""
-    return builder.relu(input)
-
-
-def leaky_relu(builder: ProgramBuilder, input: Value, negative_slope: float = 0.01, inplace: bool = False) -> Value:
-    """Read a leaky ReLU."""
-    return builder.relu(input, negative_slope)
+from creases.network._reading.operators.names import refusal
+from creases.network._reading.operators.shapes import axes, total
 
 
 def prelu(builder: ProgramBuilder, input: Value, weight: Tensor) -> Value:
@@ -58,18 +49,6 @@ def clamp(builder: ProgramBuilder, input: Value, min: Const | None = None, max: 
     return builder.clamp(input, low_bound, high_bound)
 
 
-def hardtanh(
-    builder: ProgramBuilder, input: Value, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
-) -> Value:
-    """Read a hard tanh."""
-    return clamp(builder, input, min_val, max_val)
-
-
-def relu6(builder: ProgramBuilder, input: Value, inplace: bool = False) -> Value:
-    """Read a ReLU6."""
-    return builder.clamp(input, 0.0, 6.0)
-
-
 def hardsigmoid(builder: ProgramBuilder, input: Value, inplace: bool = False) -> Value:
     """Read a hard sigmoid, ``clamp(x / 6 + 1 / 2, 0, 1)``."""
     half = torch.tensor(0.5, dtype=torch.float64)
@@ -83,11 +62,6 @@ def threshold(builder: ProgramBuilder, input: Value, threshold: float, value: fl
             f"jumps from {value} to {threshold} at its threshold; only threshold == value is continuous"
         )
     return builder.above(input, value)
-
-
-def softshrink(builder: ProgramBuilder, input: Value, lambd: float = 0.5) -> Value:
-    """Read a soft shrinkage, ``x - clamp(x, -lambd, lambd)``."""
-    return builder.add([input, builder.clamp(input, -lambd, lambd)], [1, -1])
 
 
 def absolute(builder: ProgramBuilder, input: Value) -> Value:
@@ -121,51 +95,54 @@ def amax(builder: ProgramBuilder, input: Value, dim: int | Sequence[int] | None 
     return builder.reshape(out, [1 if i in reduced else n for i, n in enumerate(input.shape)]) if keepdim else out
 
 
+def norm(
+    builder: ProgramBuilder, input: Value, p: Any = 2, dim: Any = None, keepdim: bool = False, **other: Any
+) -> Value:
+    """Read a norm of order 1, the sum of absolute values, or infinity, the largest of them."""
+    order = other.get("ord", p)
+    if order not in (1, inf):
+        raise builder.error(refusal("norm"))
+    size = absolute(builder, input)
+    return amax(builder, size, dim, keepdim) if order == inf else total(builder, size, dim, keepdim)
+
+
 def amin(builder: ProgramBuilder, input: Value, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Value:
     """Read a minimum over axes."""
     return neg(builder, amax(builder, neg(builder, input), dim, keepdim))
 
 
-def largest(builder: ProgramBuilder, input: Value, dim: Any = None, keepdim: bool = False, **other: Any) -> Any:
-    """Read ``torch.max``: of two tensors, or along an axis with the positions (which cannot be read)."""
-    operand = other.get("other", dim)
-    if isinstance(operand, Value | Tensor):
-        return maximum(builder, input, operand)
-    return amax(builder, input, dim, keepdim), None
+def _extreme(of_two: Callable[..., Value], along: Callable[..., Value]) -> Callable[..., Any]:
+    """Read ``torch.max`` or ``min``: of two tensors, or along an axis with the positions (which cannot be read)."""
 
+    def read(builder: ProgramBuilder, input: Value, dim: Any = None, keepdim: bool = False, **other: Any) -> Any:
+        operand = other.get("other", dim)
+        if isinstance(operand, Value | Tensor):
+            return of_two(builder, input, operand)
+        return along(builder, input, dim, keepdim), None
 
-def smallest(builder: ProgramBuilder, input: Value, dim: Any = None, keepdim: bool = False, **other: Any) -> Any:
-    """Read ``torch.min`` as :func:`largest` does ``torch.max``."""
-    operand = other.get("other", dim)
-    if isinstance(operand, Value | Tensor):
-        return minimum(builder, input, operand)
-    return amin(builder, input, dim, keepdim), None
+    return read
 
 
 HANDLERS: dict[str, Callable[..., Any]] = {
-    "relu": relu,
-    "leaky_relu": leaky_relu,
-    "prelu": prelu,
-    "rrelu": rrelu,
-    "clamp": clamp,
-    "clip": clamp,
+    **{function.__name__: function for function in (prelu, rrelu, hardsigmoid, threshold)},
+    **{function.__name__: function for function in (maximum, minimum, amax, amin)},
+    "relu": lambda builder, input, inplace=False: builder.relu(input),
+    "leaky_relu": lambda builder, input, negative_slope=0.01, inplace=False: builder.relu(input, negative_slope),
+    "relu6": lambda builder, input, inplace=False: builder.clamp(input, 0.0, 6.0),
+    "hardtanh": lambda builder, input, min_val=-1.0, max_val=1.0, inplace=False: clamp(
+        builder, input, min_val, max_val
+    ),
+    "softshrink": lambda builder, input, lambd=0.5: builder.add(
+        [input, builder.clamp(input, -lambd, lambd)], [1, -1]
+    ),  # x - clamp(x, -lambd, lambd)
+    **dict.fromkeys(("clamp", "clip"), clamp),
     "clamp_min": lambda builder, input, min: clamp(builder, input, min=min),
     "clamp_max": lambda builder, input, max: clamp(builder, input, max=max),
-    "hardtanh": hardtanh,
-    "relu6": relu6,
-    "hardsigmoid": hardsigmoid,
-    "threshold": threshold,
     "_threshold": threshold,
-    "softshrink": softshrink,
-    "abs": absolute,
-    "absolute": absolute,
-    "__abs__": absolute,
-    "maximum": maximum,
-    "minimum": minimum,
+    **dict.fromkeys(("abs", "absolute", "__abs__"), absolute),
+    **dict.fromkeys(("norm", "vector_norm", "linalg_norm", "linalg_vector_norm"), norm),
     "fmax": maximum,
     "fmin": minimum,
-    "amax": amax,
-    "amin": amin,
-    "max": largest,
-    "min": smallest,
+    "max": _extreme(maximum, amax),
+    "min": _extreme(minimum, amin),
 }

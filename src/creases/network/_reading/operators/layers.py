@@ -62,13 +62,8 @@ def conv_transpose(
     """Read a transposed convolution with weight (in, out / groups, *kernel)."""
     axes = weight.ndim - 2
     _check_weights(builder, input, weight, axes)
-    options = {
-        "stride": sizes(stride, axes),
-        "padding": sizes(padding, axes),
-        "output_padding": sizes(output_padding, axes),
-        "dilation": sizes(dilation, axes),
-        "groups": int(groups),
-    }
+    given = {"stride": stride, "padding": padding, "output_padding": output_padding, "dilation": dilation}
+    options = {name: sizes(n, axes) for name, n in given.items()} | {"groups": int(groups)}
     return builder.emit("conv_transpose", [input], options, weight=weight, **_offset(bias, axes))
 
 
@@ -140,15 +135,7 @@ def interpolate(
     """Read an interpolation: nearest-neighbor moves entries, every other mode is a linear map."""
 
     def resize(x: Tensor) -> Tensor:
-        return F.interpolate(
-            x,
-            size,
-            scale_factor,
-            mode,
-            align_corners,
-            recompute_scale_factor,
-            antialias,
-        )
+        return F.interpolate(x, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
 
     if mode.startswith("nearest"):
         return builder.move(input, resize)  # type: ignore[no-any-return]
@@ -172,10 +159,8 @@ def unfold(
     stride: Sizes = 1,
 ) -> Value:
     """Read sliding windows as columns (F.unfold)."""
-    if len(input.shape) != 3 or padding == 0 or not any(sizes(padding, 2)):
-        return builder.move(input, lambda numbers: F.unfold(numbers, kernel_size, dilation, 0, stride))  # type: ignore[no-any-return, arg-type]
     rows, columns = sizes(padding, 2)
-    padded = pad(builder, input, [columns, columns, rows, rows])
+    padded = pad(builder, input, [columns, columns, rows, rows]) if len(input.shape) == 3 else input
     return builder.move(padded, lambda numbers: F.unfold(numbers, kernel_size, dilation, 0, stride))  # type: ignore[no-any-return, arg-type]
 
 
@@ -192,23 +177,14 @@ def _offset(bias: Tensor | None, axes: int) -> dict[str, Tensor]:
     return {} if bias is None else {"offset": bias.reshape(-1, *(1,) * axes)}
 
 
+_DROPOUTS = "dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout feature_alpha_dropout"
+
 HANDLERS: dict[str, Callable[..., Any]] = {
-    "conv1d": conv,
-    "conv2d": conv,
-    "conv3d": conv,
-    "conv_transpose1d": conv_transpose,
-    "conv_transpose2d": conv_transpose,
-    "conv_transpose3d": conv_transpose,
+    **{f"conv{axes}d": conv for axes in (1, 2, 3)},
+    **{f"conv_transpose{axes}d": conv_transpose for axes in (1, 2, 3)},
+    **dict.fromkeys(_DROPOUTS.split(), dropout),
+    **dict.fromkeys(("interpolate", "upsample"), interpolate),
     "batch_norm": batch_norm,
-    "dropout": dropout,
-    "dropout1d": dropout,
-    "dropout2d": dropout,
-    "dropout3d": dropout,
-    "alpha_dropout": dropout,
-    "feature_dropout": dropout,
-    "feature_alpha_dropout": dropout,
     "pad": pad,
-    "interpolate": interpolate,
-    "upsample": interpolate,
     "unfold": unfold,
 }

@@ -38,6 +38,9 @@ MOVES = words(
     """
 )
 
+#: Permutations of the axes.
+PERMUTATIONS = words("permute transpose swapaxes swapdims")
+
 #: Linear operations without a corresponding step: read as a dense matrix.
 DENSE = words("einsum tensordot inner cumsum diff trapezoid trapz tril triu fold")
 
@@ -57,24 +60,32 @@ _STATISTICS = (
     "divides by statistics of its own input, so the network is not piecewise linear; use BatchNorm in eval mode, or no "
     "normalisation",
     """
-    layer_norm group_norm instance_norm local_response_norm normalize rms_norm norm var std var_mean std_mean
-    cosine_similarity cdist dist pairwise_distance vector_norm linalg_norm linalg_vector_norm
-    lp_pool1d lp_pool2d lp_pool3d
+    layer_norm group_norm instance_norm local_response_norm normalize rms_norm cosine_similarity
     """,
+)
+_SQUARES = (
+    "squares network values, or takes the root of such a sum, so the network is not piecewise linear; sums and maxima "
+    "of absolute values can be read",
+    "norm vector_norm linalg_norm linalg_vector_norm var std var_mean std_mean cdist dist pairwise_distance "
+    "lp_pool1d lp_pool2d lp_pool3d",
 )
 _POSITIONS = (
     "is not continuous: it returns positions or an order, not values; let the model return the values",
     """
-    argmax argmin argsort topk sort median mode kthvalue unique searchsorted bucketize nonzero count_nonzero
+    argmax argmin argsort mode unique searchsorted bucketize nonzero count_nonzero
     max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices
     adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices
     """,
+)
+_ORDER = (
+    "orders network values, of which only the largest and the smallest can be read; use max, min, amax or amin",
+    "sort topk median nanmedian kthvalue quantile msort",
 )
 _COMPARISON = (
     "compares or rounds network values, which is not continuous; write the bend as relu, leaky_relu, clamp, abs, "
     "maximum or minimum",
     """
-    gt lt ge le eq ne greater less greater_equal less_equal __gt__ __lt__ __ge__ __le__ __eq__ __ne__
+    gt lt ge le eq ne __eq__ __ne__
     masked_select sign sgn signbit heaviside hardshrink logical_and logical_or logical_not logical_xor
     isnan isinf isfinite all any round floor ceil trunc frac fmod remainder floor_divide __floordiv__
     """,
@@ -84,8 +95,12 @@ _PRODUCTS = (
     "of network values cannot be read",
     """
     scaled_dot_product_attention multi_head_attention_forward _native_multi_head_attention bilinear cross outer prod
-    cumprod grid_sample
+    cumprod
     """,
+)
+_SAMPLING = (
+    "samples values at positions of a grid, which cannot be read; write fixed positions with interpolate or indexing",
+    "grid_sample affine_grid",
 )
 _RECURRENT = (
     "is a recurrent layer, which cannot be read: LSTM and GRU are not piecewise linear; unroll a recurrence with ReLU "
@@ -110,7 +125,17 @@ _WRITES = (
 )
 
 #: Refused only where their result is used: for the last operation there is better advice (:func:`final_advice`).
-_DEFERRED = (_SMOOTH, _STATISTICS, _POSITIONS, _COMPARISON, _PRODUCTS, _RECURRENT)
+_DEFERRED = (
+    _SMOOTH,
+    _STATISTICS,
+    _SQUARES,
+    _POSITIONS,
+    _ORDER,
+    _COMPARISON,
+    _PRODUCTS,
+    _SAMPLING,
+    _RECURRENT,
+)
 REFUSED = frozenset(name for _, names in _DEFERRED for name in words(names))
 
 #: Refused immediately: what follows is not a torch operation.

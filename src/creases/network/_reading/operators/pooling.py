@@ -102,9 +102,8 @@ def _choose(builder: ProgramBuilder, x: Value, windows: Sequence[Tensor]) -> Val
 
 
 def _output_size(size: Any, grid: Sequence[int]) -> list[int]:
-    parts = [size] * len(grid) if isinstance(size, int) or size is None else list(size)
-    parts = parts * len(grid) if len(parts) == 1 else parts
-    return [n if part is None else int(part) for part, n in zip(parts, grid, strict=True)]
+    parts = [size] if isinstance(size, int) or size is None else list(size)
+    return [n if part is None else int(part) for part, n in zip(parts * (len(grid) // len(parts)), grid, strict=True)]
 
 
 HANDLERS: dict[str, Callable[..., Any]] = {

@@ -93,12 +93,8 @@ def _values(builder: ProgramBuilder, tensors: Sequence[Value | Tensor]) -> list[
 
 HANDLERS: dict[str, Callable[..., Any]] = {
     "permute": permute,
-    "transpose": transpose,
-    "swapaxes": transpose,
-    "swapdims": transpose,
-    "cat": cat,
-    "concat": cat,
-    "concatenate": cat,
+    **dict.fromkeys(("transpose", "swapaxes", "swapdims"), transpose),
+    **dict.fromkeys(("cat", "concat", "concatenate"), cat),
     "hstack": lambda builder, tensors: cat(builder, tensors, 1),
     "stack": stack,
     "sum": total,

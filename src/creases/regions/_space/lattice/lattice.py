@@ -321,20 +321,15 @@ def merge_regions(lattice: Lattice) -> Lattice:
         faces.append((np.bincount(pairs[:, 0], minlength=len(sources[k])), pairs[:, 1]))
     if not (faces[0][0] == 2).all():  # by rounding regions do not meet face to face: leave them unmerged
         return lattice
-    creases = lattice.creases[sources[-2]]
-    _relabel(creases, faces[-1], sides[sources[-1]])
-    return Lattice(lattice.data[sources[0]], lattice.keys[sources[0]], faces, creases, sides[sources[-1]])
-
-
-def _relabel(creases: NDArray[np.int32], regions: tuple[Ints, Ints], sides: NDArray[Any]) -> None:
-    """Label facets by a unit that changes there: the unit that cut first may not be the largest on either side."""
-    sizes, lists = regions
-    owner = np.repeat(np.arange(len(sizes)), sizes)
+    creases, sides = lattice.creases[sources[-2]], sides[sources[-1]]
+    counts, lists = faces[-1]  # label facets by a unit that changes there: that which cut first may not be the largest
+    owner = np.repeat(np.arange(len(counts)), counts)
     order = np.argsort(lists, kind="stable")
     twice = np.flatnonzero(lists[order[1:]] == lists[order[:-1]])
     facet, a, b = lists[order[twice]], owner[order[twice]], owner[order[twice + 1]]
     stale = sides[a, creases[facet, 0]] == sides[b, creases[facet, 0]]
-    creases[facet[stale], 0] = np.argmax(sides[a[stale]] != sides[b[stale]], axis=1)
+    creases[facet[stale], 0] = (sides[a[stale]] != sides[b[stale]]).argmax(axis=1)
+    return Lattice(lattice.data[sources[0]], lattice.keys[sources[0]], faces, creases, sides)
 
 
 def _surroundings(lattice: Lattice, label: Ints) -> list[Keys]:
@@ -386,14 +381,11 @@ def join_lattices(parts: Sequence[Lattice]) -> Lattice:
         offsets = np.cumsum([0, *(part.counts[k - 1] for part in parts)])
         pieces = [part.faces(k) for part in parts]
         lists = np.concatenate([part[1] + offset for part, offset in zip(pieces, offsets[:-1], strict=True)])
-        faces.append(_select_lists(np.concatenate([part[0] for part in pieces]), numbers[k - 1][lists], sources[k]))
+        sizes = np.concatenate([part[0] for part in pieces])
+        starts = np.cumsum(sizes) - sizes
+        kept = runs(starts[sources[k]], sizes[sources[k]])
+        faces.append((sizes[sources[k]], numbers[k - 1][lists][kept]))
     data: Floats = np.concatenate([part.data[: part.n_vertices] for part in parts])[sources[0]]
     creases = np.concatenate([part.creases[: part.counts[-2]] for part in parts])[sources[-2]]
     sides = np.concatenate([part.sides[: part.count] for part in parts])
     return Lattice(data, keys[0][sources[0]], faces, creases, sides)
-
-
-def _select_lists(sizes: Ints, lists: Ints, ids: Ints) -> tuple[Ints, Ints]:
-    """Return the sizes and entries of some of consecutive lists."""
-    starts = np.cumsum(sizes) - sizes
-    return sizes[ids], lists[runs(starts[ids], sizes[ids])]

@@ -78,7 +78,13 @@ class ThreadCuts:
                 if outcome == "full":
                     return start + u, True
                 if outcome == "alone":
-                    return self._cut_alone(start + u)
+                    from creases.regions._space.lattice.lattice_kernel import cut_by_units
+
+                    # a vertex lies on the unit's crease, or rounding gave a polygon impossible signs: on one thread
+                    return cut_by_units(
+                        self.face, self.counts, self.ends, self.data, self.keys, self.creases, self.sides, self.work,
+                        self.stage, self.tolerance, start + u, start + u + 1, np.iinfo(np.int64).max,
+                    )  # fmt: skip
         return start + units, False
 
     def _run(self, function: Callable[[int], Any]) -> list[Any]:
@@ -92,8 +98,9 @@ class ThreadCuts:
 
     def _cut_unit(self, u: int, unit: int) -> Literal["done", "full", "alone"]:
         """Cut by one unit: "full" where arrays must grow first, "alone" where one thread must do it."""
-        crossed, regions = self.work[1], int(self.counts[self.n])
-        met = np.bitwise_or.reduce(self._run(partial(self._crossed, u)))
+        (words, crossed), regions = self.work[:2], int(self.counts[self.n])
+        find = partial(range_crossed, self.face[1], self.counts, words, u)
+        met = np.bitwise_or.reduce(self._run(lambda part: int(find(part, self.parts, crossed, self.found))))
         if not met & 1:
             return "done"
         if met == 1:
@@ -101,7 +108,9 @@ class ThreadCuts:
             return "done"
         join_crossed(self.counts, crossed, self.found)
         places = np.cumsum(self.found, axis=0) - self.found  # before each part: cut faces, and their facets
-        if met & 4 or not all(self._run(partial(self._is_well, places, u))):
+        polygons = partial(self._ids, places, 2)
+        is_well_cut = self._run(lambda part: self.n == 1 or bool(is_well(self.face, polygons(part), words, u)))
+        if met & 4 or not all(is_well_cut):
             return "alone"
         room = (len(self.data), len(self.sides))
         if not prepare(self.face, self.counts, self.ends, room, self.found, self.creases, crossed, unit):
@@ -131,33 +140,16 @@ class ThreadCuts:
         faces, facets = (int(number) for number in places[part, k])
         return int(self.ends[k]) + 2 * (facets + faces), int(self.ends[k - 1]) + (2 * faces if k == 2 else facets)
 
-    def _cut_alone(self, unit: int) -> tuple[int, bool]:
-        """Cut by one unit on one thread: a vertex lies on its crease, or rounding gave a polygon impossible signs."""
-        from creases.regions._space.lattice.lattice_kernel import cut_by_units
-
-        return cut_by_units(
-            self.face, self.counts, self.ends, self.data, self.keys, self.creases, self.sides, self.work, self.stage,
-            self.tolerance, unit, unit + 1, np.iinfo(np.int64).max,
-        )  # fmt: skip
-
     # -- one part -----------------------------------------------------------------------------------------------------
 
     def _words(self, k: int, part: int) -> None:
         bounds = self._bounds(int(self.counts[k]), part)
         range_words(self.face, k, self.data, self.group, self.work[0], *bounds)
 
-    def _crossed(self, u: int, part: int) -> int:
-        words, crossed = self.work[:2]
-        met = range_crossed(self.face[1], self.counts, words, u, part, self.parts, crossed, self.found)
-        return int(met)
-
     def _ids(self, places: Array, k: int, part: int) -> Array:
         """Return the cut faces of dimension k."""
         place, count = int(places[part, k, 0]), int(self.found[part, k, 0])
         return self.work[1][k, place : place + count]
-
-    def _is_well(self, places: Array, u: int, part: int) -> bool:
-        return bool(self.n == 1 or is_well(self.face, self._ids(places, 2, part), self.work[0], u))
 
     def _edges(self, places: Array, u: int, unit: int, part: int) -> None:
         place = int(places[part, 1, 0])
