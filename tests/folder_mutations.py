@@ -14,10 +14,10 @@ import torch
 from torch import nn
 
 import creases
-from creases import compare, lab, problems, splines, tables
+from creases import compare, lab, problems, tables
 from creases.certify.properties import read_vnnlib
 from creases.growth import GrowthConfig, History
-from creases.problems.images._mnist import read_idx
+from creases.problems.images._readers import read_idx
 from creases.regions import PlaneTiles, plane_tiles
 from creases.tables import Experiment, RunFile, TableSplit, load_run
 from mutations import Kind, Rng, flip_bytes, mutate_json, mutate_npz, use_history
@@ -129,21 +129,6 @@ def _history_kinds(folder: Path) -> dict[str, Kind]:
     return {"history of several methods": Kind(path, History.load, use_history, mutate_json)}
 
 
-def _spline_kinds(folder: Path) -> dict[str, Kind]:
-    x = np.linspace(-1, 1, 12)
-    history = splines.fit(x, np.abs(x), width=4, steps=20, record=True).history
-
-    def use(history: Any) -> None:
-        history.tracks(), history.events(), history.counts, history.births
-        [history.frame(t).pieces(x) for t in range(len(history))]
-
-    load = splines.History.load
-    return {
-        "spline history": Kind(history.save(folder / "spline.npz"), load, use, mutate_npz),
-        "spline history as text": Kind(history.save(folder / "spline.json"), load, use, mutate_json),
-    }
-
-
 def _sweep_kinds(folder: Path) -> dict[str, Kind]:
     def load(path: Path) -> Any:
         return lab.sweep("sweep_jobs:square", {"x": [1, 2, 3]}, folder / "sweep", engine="serial")
@@ -253,6 +238,6 @@ def _write(path: Path, data: bytes) -> Path:
 
 #: Each writes intact files of a few kinds into a folder.
 MAKERS = (
-    _table_kinds, _spline_kinds, _sweep_kinds, _onnx_kinds, _coefficient_kinds, _tile_kinds, _history_kinds,
+    _table_kinds, _sweep_kinds, _onnx_kinds, _coefficient_kinds, _tile_kinds, _history_kinds,
     _run_kinds, _comparison_kinds,
 )  # fmt: skip

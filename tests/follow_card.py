@@ -64,8 +64,6 @@ class _Block:
                 assert len(cells) == len(places)
 
     def add(self, row: dict[str, Any], means: dict[str, str]) -> dict[str, float]:
-        if "add the points of each column" in self.title:
-            return self._bends(row, means)
         pair = re.fullmatch(r"(.+) \(rows\) and (.+) \(columns\) together", self.title)
         result = {}
         for head, places, rows in self.tables:
@@ -85,27 +83,6 @@ class _Block:
             )
         return result
 
-    def _bends(self, row: dict[str, Any], means: dict[str, str]) -> dict[str, float]:
-        result: dict[str, float] = {}
-        scales: dict[str, float] = {}
-        for head, places, rows in self.tables:
-            if head == "bends":
-                count = len(next(iter(rows.values())))
-                for h in range(count):
-                    total = sum(rows[f"factor of {name}"][h] * scale for name, scale in scales.items())
-                    above = max(total - rows["threshold"][h], 0.0)
-                    for name, points in rows.items():
-                        if not name.startswith("factor of ") and name != "threshold":
-                            result[name] = result.get(name, 0.0) + above * points[h]
-                continue
-            number, title = head.split(": ", 1)
-            weights = _weights(title, places[: len(rows["scale"])], row, means)
-            scales[number] = sum(w * s for w, s in zip(weights, rows["scale"], strict=True))
-            for name, points in rows.items():
-                if name != "scale":
-                    result[name] = result.get(name, 0.0) + sum(w * p for w, p in zip(weights, points, strict=True))
-        return result
-
 
 def _number(text: str) -> float:
     return float(text.replace(",", ""))
@@ -115,6 +92,10 @@ def _weights(title: str, places: list[str], row: dict[str, Any], means: dict[str
     """Return the share of each place."""
     if title == "start":
         return [1.0]
+    if places == ["yes", "no"] and title not in row:  # "distance is missing", "income is -999"
+        column, _, code = title.rpartition(" is ")
+        is_so = row[column] in (None, "") if code == "missing" else str(row[column]) == code
+        return [float(is_so), float(not is_so)]
     part, _, name = title.partition(" of ")
     part = part if part in ("month", "weekday", "hour") and name in row else ""
     column = name if part else max((each for each in row if title == each or title.startswith(f"{each} (")), key=len)

@@ -21,4 +21,4 @@ def table_rows(n=120, seed=1):
     return np.column_stack([rng.normal(size=n), rng.normal(size=n), colors])
 
 
-NAMES = ["age", "dose", "color=red", "color=green", "color=blue"]
+NAMES = ["age", "dose", ("color", "red"), ("color", "green"), ("color", "blue")]

@@ -17,10 +17,7 @@ from typer.testing import CliRunner
 import creases
 from creases import GrowingClassifier, TableClassifier, TableRegressor
 from creases.cli import app
-from creases.growth import GrowthConfig
-from creases.show.studio._limits import Limits
-from creases.show.studio._live_run import LiveRun
-from creases.tables import GrownModel, RunSettings, grow_table, read_table
+from creases.tables import GrownModel, grow_table, read_table
 
 OPTIONS: dict[str, Any] = {"budget": 12, "when": 4}
 
@@ -96,17 +93,6 @@ def test_the_command_line_makes_the_network_of_fit_table(
     X = model.data.problem.X
     assert np.array_equal(creases.load(tmp_path / "run").network(X), model.network(X))
     assert creases.load(tmp_path / "run").predict(frame).tolist() == model.predict(frame).tolist()
-
-
-@pytest.mark.slow
-def test_the_studio_makes_the_network_of_fit_table(table: tuple[pd.DataFrame, str]) -> None:
-    problem = read_table(*table)
-    model = grow_table(*table, test_fraction=0.0, **OPTIONS)
-    options = OPTIONS
-    live = LiveRun(problem, RunSettings("table", config=GrowthConfig(test_fraction=0.0, **options)), Limits())
-    while not live.history.ended:
-        live.epoch()
-    assert np.array_equal(live.net(problem.X), model.network(problem.X))
 
 
 @pytest.mark.slow

@@ -14,210 +14,67 @@ from typing import TYPE_CHECKING
 from creases._doors import open_on_use
 
 if TYPE_CHECKING:
-    from creases.tables._encoding.encoding import TableEncoding
-    from creases.tables._estimators.growing import GrowingClassifier, GrowingRegressor
-    from creases.tables._estimators.tables import TableClassifier, TableRegressor
-    from creases.tables._explain.effects import CategoryEffect, NumberEffect, effects
-    from creases.tables._explain.importance import Importance, importance, interactions
-    from creases.tables._explain.table import Columns
-    from creases.tables._fit.experiment import Experiment, grow_table
-    from creases.tables._fit.fit_table import fit_settings, fit_table
-    from creases.tables._fit.snapshots import Snapshot, Snapshots
-    from creases.tables._folder.folder import RunFile, lock_folder, prepare_folder
-    from creases.tables._folder.model_loading import load, load_fit
-    from creases.tables._folder.saved_run import load_run
-    from creases.tables._folder.settings import FitSettings, RunSettings, load_settings, name_result, resolve_data
-    from creases.tables._model.frame import PredictionSummary
-    from creases.tables._model.grown_model import GrownModel, SavedRun
-    from creases.tables._model.row_model import (
-        count_rows,
-        has_scores,
-        model_baselines,
-        scored_model,
-    )
-    from creases.tables._model.table_model import TableModel
-    from creases.tables._reading.files import read_columns
-    from creases.tables._reading.table import parse_table, read_table
-    from creases.tables._scores.baselines import (
-        Baseline,
-        Comparison,
-        baseline_warnings,
-        baselines,
-        compare_models,
-        metrics_summary,
-    )
-    from creases.tables._scores.metrics import (
-        ClassificationMetrics,
-    )
-    from creases.tables._split.split import MIN_ROWS, CurveConfig, TableSplit, data_box
-    from creases.tables._words.changes import RowChanges, find_changes
-    from creases.tables._words.facts import certify_model
-    from creases.tables._words.graphs import LevelGraph, NumberGraph, PairGraph, model_graphs
-    from creases.tables._words.model_text import describe_notes, describe_stages, describe_step
-    from creases.tables._words.row_text import RowExplanation, explain_row
+    from creases.tables._encoding.encoding import TableEncoding as TableEncoding
+    from creases.tables._estimators.growing import GrowingClassifier as GrowingClassifier
+    from creases.tables._estimators.growing import GrowingRegressor as GrowingRegressor
+    from creases.tables._estimators.tables import TableClassifier as TableClassifier
+    from creases.tables._estimators.tables import TableRegressor as TableRegressor
+    from creases.tables._explain.effects import CategoryEffect as CategoryEffect
+    from creases.tables._explain.effects import NumberEffect as NumberEffect
+    from creases.tables._explain.effects import effects as effects
+    from creases.tables._explain.importance import Importance as Importance
+    from creases.tables._explain.importance import importance as importance
+    from creases.tables._explain.importance import interactions as interactions
+    from creases.tables._fit.experiment import Experiment as Experiment
+    from creases.tables._fit.experiment import grow_table as grow_table
+    from creases.tables._fit.fit_table import fit_settings as fit_settings
+    from creases.tables._fit.fit_table import fit_table as fit_table
+    from creases.tables._fit.snapshots import Snapshot as Snapshot
+    from creases.tables._fit.snapshots import Snapshots as Snapshots
+    from creases.tables._folder.folder import RunFile as RunFile
+    from creases.tables._folder.folder import lock_folder as lock_folder
+    from creases.tables._folder.folder import prepare_folder as prepare_folder
+    from creases.tables._folder.model_loading import load as load
+    from creases.tables._folder.model_loading import load_fit as load_fit
+    from creases.tables._folder.saved_run import load_run as load_run
+    from creases.tables._folder.settings import FitSettings as FitSettings
+    from creases.tables._folder.settings import RunSettings as RunSettings
+    from creases.tables._folder.settings import load_settings as load_settings
+    from creases.tables._folder.settings import name_result as name_result
+    from creases.tables._folder.settings import resolve_data as resolve_data
+    from creases.tables._model.frame import PredictionSummary as PredictionSummary
+    from creases.tables._model.grown_model import GrownModel as GrownModel
+    from creases.tables._model.grown_model import SavedRun as SavedRun
+    from creases.tables._model.row_model import count_rows as count_rows
+    from creases.tables._model.row_model import has_scores as has_scores
+    from creases.tables._model.row_model import model_baselines as model_baselines
+    from creases.tables._model.row_model import scored_model as scored_model
+    from creases.tables._model.row_model import ways_to_improve as ways_to_improve
+    from creases.tables._model.table_model import TableModel as TableModel
+    from creases.tables._reading.files import read_columns as read_columns
+    from creases.tables._reading.table import parse_table as parse_table
+    from creases.tables._reading.table import read_table as read_table
+    from creases.tables._scores.baselines import Baseline as Baseline
+    from creases.tables._scores.baselines import Comparison as Comparison
+    from creases.tables._scores.baselines import baseline_warnings as baseline_warnings
+    from creases.tables._scores.baselines import baselines as baselines
+    from creases.tables._scores.baselines import compare_models as compare_models
+    from creases.tables._scores.baselines import metrics_summary as metrics_summary
+    from creases.tables._scores.metrics import ClassificationMetrics as ClassificationMetrics
+    from creases.tables._split.split import MIN_ROWS as MIN_ROWS
+    from creases.tables._split.split import CurveConfig as CurveConfig
+    from creases.tables._split.split import TableSplit as TableSplit
+    from creases.tables._split.split import data_box as data_box
+    from creases.tables._words.changes import RowChanges as RowChanges
+    from creases.tables._words.changes import find_changes as find_changes
+    from creases.tables._words.facts import certify_model as certify_model
+    from creases.tables._words.graphs import LevelGraph as LevelGraph
+    from creases.tables._words.graphs import NumberGraph as NumberGraph
+    from creases.tables._words.graphs import PairGraph as PairGraph
+    from creases.tables._words.graphs import model_graphs as model_graphs
+    from creases.tables._words.model_text import describe_stages as describe_stages
+    from creases.tables._words.model_text import model_words as model_words
+    from creases.tables._words.row_text import RowExplanation as RowExplanation
+    from creases.tables._words.row_text import explain_row as explain_row
 
-__all__ = [
-    "MIN_ROWS",
-    "Baseline",
-    "CategoryEffect",
-    "ClassificationMetrics",
-    "Columns",
-    "Comparison",
-    "CurveConfig",
-    "Experiment",
-    "FitSettings",
-    "GrowingClassifier",
-    "GrowingRegressor",
-    "GrownModel",
-    "Importance",
-    "LevelGraph",
-    "NumberEffect",
-    "NumberGraph",
-    "PairGraph",
-    "PredictionSummary",
-    "RowChanges",
-    "RowExplanation",
-    "RunFile",
-    "RunSettings",
-    "SavedRun",
-    "Snapshot",
-    "Snapshots",
-    "TableClassifier",
-    "TableEncoding",
-    "TableModel",
-    "TableRegressor",
-    "TableSplit",
-    "baseline_warnings",
-    "baselines",
-    "certify_model",
-    "compare_models",
-    "count_rows",
-    "data_box",
-    "describe_notes",
-    "describe_stages",
-    "describe_step",
-    "effects",
-    "explain_row",
-    "find_changes",
-    "fit_settings",
-    "fit_table",
-    "grow_table",
-    "has_scores",
-    "importance",
-    "interactions",
-    "load",
-    "load_fit",
-    "load_run",
-    "load_settings",
-    "lock_folder",
-    "metrics_summary",
-    "model_baselines",
-    "model_graphs",
-    "name_result",
-    "parse_table",
-    "prepare_folder",
-    "read_columns",
-    "read_table",
-    "resolve_data",
-    "scored_model",
-]
-
-# Where each name lives. Each is imported on first use: a model is read and applied with numpy alone, while torch,
-# scikit-learn and pandas take seconds.
-_HOMES = {
-    "_encoding.encoding": ("TableEncoding",),
-    "_estimators.growing": (
-        "GrowingClassifier",
-        "GrowingRegressor",
-    ),
-    "_estimators.tables": (
-        "TableClassifier",
-        "TableRegressor",
-    ),
-    "_explain.effects": (
-        "CategoryEffect",
-        "NumberEffect",
-        "effects",
-    ),
-    "_explain.importance": (
-        "Importance",
-        "importance",
-        "interactions",
-    ),
-    "_explain.table": ("Columns",),
-    "_fit.experiment": (
-        "Experiment",
-        "grow_table",
-    ),
-    "_fit.fit_table": (
-        "fit_settings",
-        "fit_table",
-    ),
-    "_fit.snapshots": (
-        "Snapshot",
-        "Snapshots",
-    ),
-    "_folder.folder": (
-        "RunFile",
-        "lock_folder",
-        "prepare_folder",
-    ),
-    "_folder.model_loading": ("load", "load_fit"),
-    "_folder.saved_run": ("load_run",),
-    "_folder.settings": (
-        "FitSettings",
-        "RunSettings",
-        "load_settings",
-        "name_result",
-        "resolve_data",
-    ),
-    "_model.frame": ("PredictionSummary",),
-    "_model.grown_model": ("GrownModel", "SavedRun"),
-    "_model.row_model": ("count_rows", "has_scores", "model_baselines", "scored_model"),
-    "_model.table_model": ("TableModel",),
-    "_reading.files": ("read_columns",),
-    "_reading.table": (
-        "parse_table",
-        "read_table",
-    ),
-    "_scores.baselines": (
-        "Baseline",
-        "Comparison",
-        "baseline_warnings",
-        "baselines",
-        "compare_models",
-        "metrics_summary",
-    ),
-    "_scores.metrics": ("ClassificationMetrics",),
-    "_split.split": (
-        "CurveConfig",
-        "MIN_ROWS",
-        "TableSplit",
-        "data_box",
-    ),
-    "_words.changes": (
-        "RowChanges",
-        "find_changes",
-    ),
-    "_words.facts": ("certify_model",),
-    "_words.graphs": (
-        "LevelGraph",
-        "NumberGraph",
-        "model_graphs",
-        "PairGraph",
-    ),
-    "_words.model_text": (
-        "describe_notes",
-        "describe_stages",
-        "describe_step",
-    ),
-    "_words.row_text": (
-        "RowExplanation",
-        "explain_row",
-    ),
-}
-__getattr__ = open_on_use(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = open_on_use(__name__)

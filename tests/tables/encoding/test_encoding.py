@@ -245,7 +245,7 @@ def test_an_encoding_whose_columns_cannot_be_encoded_is_refused():
     ("name", "part", "value", "said"),
     [
         ("town", "means", [1.0], "column 'town' has 1 means where 0 belong"),
-        ("town", "levels", "Ulm", "levels is 'Ulm', not a list"),
+        ("town", "levels", "Ulm", "the levels of column 'town' is 'Ulm', not a list"),
         ("town", "levels", ["Ulm", "Bonn", ""], "the values of column 'town' are not in order"),
         ("town", "rare", ["Rom"], "column 'town' has rare values that it does not have"),
         ("town", "common", "Rom", "'Rom', the most frequent value of column 'town', is not one"),
@@ -258,12 +258,10 @@ def test_an_encoding_whose_columns_cannot_be_encoded_is_refused():
         ("size", "n_missing", True, "the n_missing of column 'size' must be a count, got True"),
         ("size", "n_missing", 0, "its features are not those of its columns"),
         ("size", "name", "town", "two columns have one name"),
-        ("member", "words", ["yes", "yes"], "has the words"),
-        ("when", "date", None, "has the kind 'date' and no date format"),
-        ("when", "date", {"format": "%Q", "first": "2023-11-30", "parts": ["year"]}, "has the date format '%Q'"),
-        ("when", "date", {"format": "ISO8601", "first": "now", "parts": ["year"]}, "Invalid isoformat string"),
-        ("when", "date", {"format": "ISO8601", "first": "2023-11-30", "parts": ["age"]}, "has the parts of dates"),
-        ("price", "number", {"decimal": "x", "thousands": "", "unit": ""}, "unknown format of numbers"),
+        ("member", "codec", {"kind": "yes/no", "words": ["yes", "yes"]}, "a damaged format of numbers"),
+        ("when", "codec", {"kind": "number"}, "has the kind 'date' and the format 'number'"),
+        ("when", "codec", {"kind": "date", "first": "2023-11-30", "parts": ["age"]}, "a damaged format of dates"),
+        ("price", "codec", {"kind": "number", "decimal": "x"}, "a damaged format of numbers"),
     ],
 )
 def test_a_column_whose_parts_do_not_match_is_refused(name, part, value, said):
@@ -280,3 +278,14 @@ def test_units_are_those_of_signs_and_brackets():
         ("length (cm)", "cm"),
         ("price", "$"),
     ]
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_no_other_number_than_0_and_1_is_yes_or_no(as_text):
+    table = pd.DataFrame({"flag": [0, 1, 1, 0] * 5, "y": np.arange(20.0)})
+    encoding = read_table(table, "y").encoding
+    new = pd.DataFrame({"flag": np.array([1.0, 0.0, 12.0])})
+    rows = encoding.transform(new.astype(str) if as_text else new)
+    assert encoding.kinds["flag"] == "yes/no"
+    assert rows.X[:, 0].tolist() == [1.0, 0.0, 0.5]
+    assert len(rows.unread) == 1

@@ -17,6 +17,7 @@ from creases.tables import certify_model, read_table
 from creases.tables._stages.families import LOGNORMAL, NORMAL, Classes, Family, Power, Quantile
 from creases.tables._stages.rows import Rows
 from creases.tables._words.model_text import describe_model
+from run_exports import RUNNERS, run_onnx
 
 
 @pytest.fixture(scope="module")
@@ -98,11 +99,20 @@ def test_held_out_rows_choose_the_family(counted):
     assert any("for effects that add set family to normal" in line for line in describe_model(counted))
 
 
-def test_predictions_are_positive_and_bounded_by_what_was_seen(counted, visits):
-    far = pd.DataFrame({"warmth": [-1e9, 1e9, 35], "rooms": [0, 10**6, 6], "town": ["Bonn", "Ulm", "Rom"]})
-    found = np.concatenate([counted.predict(far), counted.predict(visits)])
-    assert (found > 0).all()
-    assert found.max() <= 2 * visits["visits"].max()
+@pytest.mark.slow
+def test_all_ways_to_a_prediction_are_bounded_by_the_largest_target_seen(tmp_path):
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(0, 1, (2, 400)).round(2)
+    seen = pd.DataFrame({"a": a, "b": b, "y": np.exp(4 * a + 4 * b)})[(a < 0.6) | (b < 0.6)]
+    model = creases.fit_table(seen, "y", family="poisson")
+    rows = [{"a": 1.0, "b": 1.0}, {"a": 1e9, "b": 1e9}, {"a": 0.5, "b": 0.5}, {"a": -1e9, "b": 0.0}]
+    found = model.predict(rows)
+    assert found[:2].tolist() == [seen["y"].max()] * 2
+    assert ((found > 0) & (found <= seen["y"].max())).all()
+    np.testing.assert_allclose(np.exp(model.network(model.encode(rows).X))[:, 0], found, rtol=1e-12)
+    for suffix, run in RUNNERS.items():
+        numbers, _ = run(model.export(tmp_path / f"model{suffix}").path, rows)
+        np.testing.assert_allclose(numbers[:, 0].astype(float), found, rtol=1e-9)
 
 
 @pytest.mark.slow
@@ -153,17 +163,14 @@ def test_a_quantile_is_above_its_share_of_the_rows():
 
 
 def test_a_link_is_kept_in_folders_and_onnx(counted, visits, tmp_path):
-    onnxruntime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxruntime")
     counted.save(tmp_path / "model")
     loaded = creases.load(tmp_path / "model")
     assert loaded.function.family == "poisson"
     assert loaded.predict(visits).tolist() == counted.predict(visits).tolist()
-    np.testing.assert_allclose(
-        np.exp(np.asarray(counted.network(counted.encode(visits).X))[:, 0]), counted.predict(visits), rtol=1e-9
-    )
-    session = onnxruntime.InferenceSession(counted.export(tmp_path / "model.onnx").path)
-    feed = {name: visits[[name]].to_numpy(object if name == "town" else float) for name in ("warmth", "rooms", "town")}
-    np.testing.assert_allclose(session.run(None, feed)[0][:, 0], counted.predict(visits), rtol=1e-9)
+    rows = visits[["warmth", "rooms", "town"]].to_dict("records")
+    numbers, _ = run_onnx(counted.export(tmp_path / "model.onnx").path, rows)
+    np.testing.assert_allclose(numbers[:, 0], counted.predict(visits), rtol=1e-9)
 
 
 def test_changes_reach_goals_in_the_units_of_the_target(counted, visits):

@@ -165,7 +165,7 @@ def test_where_no_network_is_better_the_classifier_is_the_logistic_regression_of
     rows, penalty = data.rows.first, choose_penalty(data, data.parts[0])  # chosen where it was judged: on training rows
     linear = make_pipeline(StandardScaler(), LogisticRegression(C=penalty, max_iter=200)).fit(X[rows], CLASSES[rows])
     np.testing.assert_allclose(model.predict_proba(X), linear.predict_proba(X), rtol=0, atol=1e-10)
-    assert model.history_.ended.endswith("; the network is the linear model, which does as well on validation rows")
+    assert model.history_.ending.endswith("; the network is the linear model, which does as well on validation rows")
     assert "is the linear model" in model.summary()
 
 

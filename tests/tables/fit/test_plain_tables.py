@@ -93,5 +93,5 @@ def test_a_model_fitted_again_to_all_rows_keeps_the_scores_of_the_one_before(tmp
     assert "the scores are those of the model before, fitted to 240 of them" in describe_model(after)[-1]
     after.save(tmp_path / "model")
     loaded = creases.load(tmp_path / "model")
-    assert loaded._facts["notes"] == after._facts["notes"]
+    assert loaded._facts.notes == after._facts.notes
     pd.testing.assert_frame_equal(loaded.scores, after.scores)

@@ -11,6 +11,7 @@ import pytest
 import creases
 from creases.errors import InputError
 from creases.tables import TableModel
+from run_exports import run_onnx
 
 
 @pytest.fixture(scope="module")
@@ -67,16 +68,11 @@ def test_removed_knots_and_forbidden_planes_are_gone(frame: pd.DataFrame, model:
 def test_an_edited_model_gives_the_same_numbers_in_onnxruntime(
     frame: pd.DataFrame, model: TableModel, tmp_path: Path
 ) -> None:
-    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxruntime")
     knot = float(model.curves["age"].knots[1])
     edited = model.edit(move={"age": {knot: knot + 0.5}}, flatten=["town"], forbid=list(model.planes)[:1]).model
-    session = runtime.InferenceSession(str(edited.export(tmp_path / "edited.onnx").path))
-    rows = {
-        "age": frame[["age"]].to_numpy(),
-        "town": frame[["town"]].to_numpy(object),
-        "dose": frame[["dose"]].to_numpy(),
-    }
-    label, chances = session.run(["label", "probabilities"], rows)
+    path = edited.export(tmp_path / "edited.onnx").path
+    chances, label = run_onnx(path, frame[["age", "town", "dose"]].to_dict("records"))
     np.testing.assert_allclose(chances, edited.predict_proba(frame), atol=1e-12)
     assert label.tolist() == edited.predict(frame).tolist()
     loaded = creases.load(edited.save(tmp_path / "edited"))

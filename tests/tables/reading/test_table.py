@@ -295,7 +295,7 @@ def test_npz_columns_are_x_and_y(tmp_path):
 def test_npz_arrays_may_each_be_a_column(tmp_path):
     np.savez(tmp_path / "a.npz", a=[1, 2, 3], b=[True, False, True], c=np.array(["x", "y", "x"]), d=[0.5, np.nan, 1])
     problem = read_table(tmp_path / "a.npz", "a", missing="drop")
-    assert problem.features == ("b", "c=x", "d")
+    assert problem.features == ("b=True", "c=x", "d")
     assert problem.X.tolist() == [[1, 1, 0.5], [1, 1, 1]]
 
 
@@ -369,7 +369,7 @@ def test_parquet_keeps_types_and_missing_values(tmp_path):
     }
     write_parquet(tmp_path / "a.parquet", columns)
     problem = read_table(tmp_path / "a.parquet", "t", missing="mean")
-    assert problem.features == ("i", "b", "s=x", "s=y")
+    assert problem.features == ("i", "b=True", "s=x", "s=y")
     assert problem.X.tolist() == [[1, 1, 1, 0], [2, 0, 1, 0], [3, 0.5, 0, 1]]
     days = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)]
     write_parquet(tmp_path / "a.parquet", {"d": days, "l": [[1], [2]], "t": [1, 2]})

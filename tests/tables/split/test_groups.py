@@ -68,8 +68,8 @@ def test_the_last_rows_are_tested_on():
 @pytest.mark.slow
 def test_a_split_that_customers_or_dates_cross_is_said():
     lines = describe_model(creases.fit_table(visits(), "y"))
-    assert any("set groups to 'customer_id'" in line for line in lines)
-    assert any("set time to 'day'" in line for line in lines)
+    assert any("--groups customer_id (in Python groups='customer_id')" in line for line in lines)
+    assert any("--time day (in Python time='day')" in line for line in lines)
 
 
 def test_an_estimator_keeps_groups_together():

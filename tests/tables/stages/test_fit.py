@@ -9,21 +9,21 @@ from hypothesis import strategies as st
 
 import creases
 from creases import certify
-from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._split.rows import merge_duplicates
-from creases.tables._stages.fit import fit_curves, fit_stages
+from creases.tables._stages.fit import fit_stages
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.model import CurveModel
+from readable_models import fit_curves
 
 
 def check_one_function(model: CurveModel, X: np.ndarray) -> None:
     """Assert that parts, scores, network and the stored model are one function, to 1e-12 of its size."""
     scores, outputs = model.scores(X), np.asarray(model.network(X))
     parts = model.parts(X)
-    scale = max(np.abs(model.intercept).max(), *(np.abs(each).max() for each in parts.values()), 1e-300)
+    scale = max(np.abs(model.intercept).max(), *(np.abs(each).max() for each in parts), 1e-300)
     assert np.isfinite(scores).all()
-    assert np.abs(model.intercept + sum(parts.values()) - scores).max() <= 1e-12 * scale
+    assert np.abs(model.intercept + sum(parts) - scores).max() <= 1e-12 * scale
     from_network = outputs[:, 1:] - outputs[:, :1] if model.n_classes == 2 else outputs
     assert np.abs(from_network - scores).max() <= 1e-12 * scale
     assert (CurveModel.from_dict(json.loads(json.dumps(model.to_dict()))).scores(X) == scores).all()
@@ -137,11 +137,6 @@ def test_units_of_an_ensemble_must_pay_too() -> None:
     problem = Problem("line", X, X.sum(axis=1) + rng.normal(size=200), features=("a", "b", "c"))
     model = fit_curves(problem, ensemble=2)
     assert [step.is_kept for step in model.steps if step.stage == "units"] == [False]
-
-
-def test_an_ensemble_of_no_trainings_is_refused() -> None:
-    with pytest.raises(InputError, match="ensemble must be"):
-        fit_curves(make_units_table(50), ensemble=0)
 
 
 def test_several_targets_have_a_score_each() -> None:

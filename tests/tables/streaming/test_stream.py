@@ -21,6 +21,7 @@ from creases._engines._local import Serial
 from creases.errors import FileError, InputError
 from creases.show.report._table_model import write_model_report
 from creases.tables import CurveConfig, TableSplit, count_rows, read_table
+from creases.tables._encoding.encoding import column_note
 from creases.tables._split.split import row_keys
 from creases.tables._streaming import passes
 from creases.tables._streaming import table as streamed
@@ -51,7 +52,7 @@ def test_the_model_is_that_of_the_table_in_memory(tmp_path, classes):
     assert len(stream.data.train) == 4_200  # stages were chosen on a sample, coefficients fitted to all rows
     n_train = f"{count_rows(memory)['train']:,}"
     assert f"other models in the scores were fitted to a sample of 4,200 of the {n_train} rows" in " ".join(
-        stream._facts["notes"]
+        stream._facts.notes
     )
     write_model_report(stream, tmp_path / "report.html", model_name="model", again="")
     assert f"a sample of 4,200 of the {n_train} rows" in str(report_pages.read(tmp_path / "report.html"))
@@ -403,7 +404,7 @@ def test_words_among_numbers_are_counted_in_all_rows_as_in_memory(tmp_path, miss
     problem = read_table(tmp_path / "whole.csv", target="y", missing=missing)
     files, reading = find_files(str(tmp_path / "part-*.csv")), {**READING, "missing": missing}
     with open_table(files, reading, CurveConfig(), engine="serial") as table:
-        notes = {column.name: column.kind.note for column in table.data.problem.encoding.columns}
-    assert notes == {column.name: column.kind.note for column in problem.encoding.columns}
-    assert notes["a"] == "3 cells read as missing, such as 'about 10'"
+        notes = {column.name: column_note(column) for column in table.data.problem.encoding.columns}
+    assert notes == {column.name: column_note(column) for column in problem.encoding.columns}
+    assert notes["a"] == "read with footnote marks, multiples (k, M) and parentheses for minus"
     assert notes["day"].endswith("1 cell read as missing, such as 'soon'")

@@ -54,9 +54,9 @@ def test_a_curve_that_only_falls_is_a_proof_that_the_network_confirms():
 def test_a_curve_alone_proves_nothing_where_planes_or_units_act(kind):
     model, _ = random_model(3, 0, **kind)
     terms = model._terms()
-    inside = {name for plane in terms.model.planes for each in plane.features for name in each}
+    inside = {j for plane in terms.model.planes for inputs in plane.inputs for j in inputs}
     for term in terms.columns:
-        if terms.model.units is not None or inside & {feature.name for feature in term.features}:
+        if terms.model.units is not None or inside & set(term.inputs.tolist()):
             assert not any(_is_shown_by_curve(terms, term, direction) for direction in ("rising", "falling"))
 
 
@@ -112,7 +112,7 @@ def test_the_range_of_columns_that_act_together_is_that_of_the_network(seed):
     model, problem = random_model(seed, 0, plane=True)
     facts = facts_of(model, problem)
     assert facts.is_exact
-    groups = [term.inputs for term in model._terms().columns if term.column.is_category]
+    groups = [term.inputs for term in model._terms().columns if term.codec.has_levels]
     A = np.zeros((2 * len(groups), problem.X.shape[1]))
     for k, inputs in enumerate(groups):
         A[2 * k, inputs], A[2 * k + 1, inputs] = 1.0, -1.0
@@ -138,7 +138,7 @@ def test_the_range_of_two_numbers_that_act_together_is_reached_and_never_exceede
     directions = np.array([[1.0, 1.0], [1.0, -1.0], [1.0, 1.0], [1.0, -1.0], [0.5, 1.0]])
     weights = np.column_stack([directions, -rng.uniform(-0.5, 1.5, 5)])
     hinges = PairHinges(variables, knots, np.zeros(5, int), np.ones(5, int), weights)
-    plane = Plane((("a",), ("b",)), hinges, 3 * rng.normal(size=(5, 1)), {}, np.zeros(1))
+    plane = Plane(hinges, 3 * rng.normal(size=(5, 1)), {}, np.zeros(1))
     model = replace(model, function=replace(model.function, planes=(plane,)))
     facts = facts_of(model, problem)
     assert facts.is_exact

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from creases.tables._model.schema import Facts
 from creases.tables._words.model_text import describe_model
 from readable_models import make_model
 
@@ -193,7 +194,7 @@ def test_lines_come_in_the_order_of_importance_and_the_rest_is_summed_up():
 def test_a_model_without_rows_is_ordered_by_what_it_stores():
     text = table(a=[0, 1, 2], b=[0, 1, 2], y=[1.5, 2.5, 3.5])
     model, _ = make_model(text, {"a": ([0, 2], [0, 2]), "b": ([0, 2], [0, 2])})
-    loaded = replace(model, _facts={"effects": {"b": [1.0, 0.0, 2.0], "a": [0.5, 0.0, 2.0]}})
+    loaded = replace(model, _facts=Facts(effects={"b": (1.0, 0.0, 2.0), "a": (0.5, 0.0, 2.0)}))
     assert [line.split(":")[0] for line in describe_model(loaded)] == ["y", "b", "a"]
     assert [line.split(":")[0] for line in describe_model(model)] == ["y", "a", "b"]
 

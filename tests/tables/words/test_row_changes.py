@@ -11,7 +11,7 @@ from creases.tables import CurveConfig, TableSplit
 from creases.tables._model.grown_model import make_grown_model
 from creases.tables._words.changes import Goal, cheapest_choice, find_changes, parse_goal
 from creases.tables._words.column_text import column_options
-from creases.tables._words.rows import InputRanges, date_options
+from creases.tables._words.rows import InputRanges
 from readable_models import make_model, random_model
 
 
@@ -173,14 +173,13 @@ def test_dates_move_by_days_and_their_parts_with_them():
     terms = model._terms()
     ranges = InputRanges.from_rows(terms, problem.X)
     sold = terms.columns[3]
-    distance, parts = date_options(sold, problem.X[5], ranges)
-    first = np.datetime64(sold.column.kind.date.first)
-    days = first + parts[:, list(sold.column.kind.date.parts).index("days")].astype(int)
+    parts, _ = sold.codec.options(problem.X[5, sold.inputs], sold.features, ranges.of(sold))
+    days = np.datetime64(sold.codec.first) + parts[:, sold.codec.main].astype(int)
     encoded = problem.encoding.transform(
         [{"age": 21, "home": "own", "garden": "no", "sold": str(day)} for day in days]
     ).X[:, sold.inputs]
     assert np.array_equal(encoded, parts)
-    assert len(distance) == np.ptp(problem.X[:, sold.inputs[-1]])  # every day but the row's own
+    assert len(parts) == np.ptp(problem.X[:, sold.inputs[-1]])  # every day but the row's own
 
 
 def test_dates_that_are_all_new_years_remain_so():

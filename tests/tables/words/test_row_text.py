@@ -38,28 +38,6 @@ def random_model(text, seed, n_classes):
     return make_model(text, curves, intercept=rng.normal(size=m))
 
 
-@settings(max_examples=10, deadline=None)
-@given(st.integers(0, 9), st.sampled_from([0, 2, 3]), st.integers(0, 59))
-def test_effects_add_up_to_the_prediction_of_the_network(seed, n_classes, row):
-    model, problem = random_model(TABLE, seed, n_classes)
-    x = problem.X[row]
-    explanation = explain_row(model, x)
-    outputs = np.asarray(model.network(x[None]))[0]
-    if n_classes:
-        powers = np.exp(outputs - outputs.max())
-        expected = (powers / powers.sum())[
-            explanation.probabilities.index((explanation.explained, explanation.probability))
-        ]
-        assert abs(explanation.probability - expected) < 1e-12
-        shares = sum(effect.share for effect in explanation.effects)
-        assert abs(explanation.start_probability + shares - explanation.probability) < 1e-12
-    if n_classes != 3:
-        total = explanation.start + sum(effect.amount for effect in explanation.effects)
-        score = outputs[0] if n_classes == 0 else (outputs[1] - outputs[0]) * 10 / np.log(2)
-        assert abs(total - explanation.total) < 1e-12 * max(1, abs(total))
-        assert abs(total - score) < 1e-12 * max(1, abs(total))
-
-
 @pytest.mark.slow
 def test_planes_and_units_are_effects_too():
     problem = problems.get("iris")

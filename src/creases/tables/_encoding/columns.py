@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 import numpy as np
 
-from creases._typing import Bools, Floats
+from creases._schema import NAMES, expect, is_number
+from creases._text import plural
+from creases._typing import Floats
+from creases.tables._columns.codec import Codec
+from creases.tables._columns.kinds import CODECS, MAX_LEVELS, ColumnKind, Gaps
+from creases.tables._columns.levels import Levels
+from creases.tables._folder.records import read_record
 from creases.tables._reading.columns import Column
-from creases.tables._reading.kinds import MAX_LEVELS, ColumnKind
-from creases.tables._reading.numbers import NumberFormat, read_notation
-from creases.tables._reading.times import DateFormat
 
 #: A value is rare in fewer rows than this, or than one of so many: its rows cannot tell what it adds.
 RARE, RARE_SHARE = 3, 2_000
@@ -37,16 +40,12 @@ class ColumnEncoding:
     levels: tuple[str, ...] = ()  #: of a category: its values, sorted; "" where it is missing
     rare: tuple[str, ...] = ()  #: those of them that are pooled
     common: str = ""  #: the most frequent one
+    gaps: Gaps = field(default_factory=Gaps)  #: what of the missing cells has text
 
     @property
     def name(self) -> str:
         """The name of the column."""
         return self.kind.name
-
-    @property
-    def is_category(self) -> bool:
-        """Whether it becomes a column of 0 and 1 for each of its values."""
-        return self.kind.kind == "category"
 
     @property
     def n_frequent(self) -> int:
@@ -64,97 +63,74 @@ class ColumnEncoding:
         place |= dict.fromkeys(self.rare, self.n_frequent)
         return place | ({"": place.get(self.common, len(place))} if missing == "mean" else {})
 
+    @property
+    def read_as_missing(self) -> str:
+        """How many of its cells are missing, with their texts: ``3 cells of 'age' (2 'NA', 1 empty)``."""
+        gaps = self.gaps
+        marks = [f"{count:,} {text!r}" for text, count in gaps.marks.most_common()]
+        unread = [f"{gaps.unread:,} not {self.kind.codec.plural}, such as {gaps.example!r}"] if gaps.unread else []
+        empty = self.n_missing - gaps.marks.total() - gaps.unread
+        whole = [*marks, *unread, *([f"{empty:,} empty"] if empty > 0 else [])]
+        return f"{plural(self.n_missing, 'cell')} of {self.name!r} ({', '.join(whole)})"
+
+    def check(self) -> None:
+        """Raise ValueError where its parts do not match each other: they may be of a damaged file."""
+        kind, where, is_input = self.kind, f"column {self.name!r}", self.use == "input"
+        codec = kind.codec
+        expect(kind.kind in codec.kinds, f"{where} has the kind {kind.kind!r} and the format {codec.kinds[0]!r}")
+        parts = [codec, *(part for part in vars(codec).values() if isinstance(part, Codec))]
+        expect(all(part.check() for part in parts), f"{where} has a damaged format of {codec.plural}: {codec}")
+        expect(all(map(_is_mean, kind.codes)), f"{where} has codes that are no numbers")
+        expect(kind.marks is None or NAMES.allows(kind.marks), f"{where} has the marks {kind.marks}")
+        is_usable = kind.kind in (*codec.given, "yes/no") or kind.is_counter
+        expect(not is_input or is_usable, f"{where} is an input of the kind {kind.kind!r}")
+        count = len(codec.features(self.name)) if is_input else 0
+        expect(len(self.means) == count, f"{where} has {len(self.means)} means where {count} belong")
+        expect(all(map(_is_mean, self.means)), f"{where} has a mean that is not a number")
+        if is_input and codec.has_levels:
+            is_sorted = NAMES.allows(self.levels) and list(self.levels) == sorted(self.levels)
+            expect(is_sorted, f"the values of {where} are not in order")
+            is_known = NAMES.allows(self.rare) and set(self.rare) <= set(self.levels)
+            expect(is_known, f"{where} has rare values that it does not have")
+            common = [level for level in self.levels if level not in self.rare]
+            expect(self.common in common, f"{self.common!r}, the most frequent value of {where}, is not one")
+        else:
+            expect(not self.levels and not self.rare, f"{where} has values of a category")
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
-        forms: dict[str, Any] = {name: getattr(self.kind, name) for name in ("number", "date", "notation")}
-        kind = {entry.name: getattr(self.kind, entry.name) for entry in fields(self.kind) if entry.name not in forms}
-        formats = {name: None if form is None else form.to_dict() for name, form in forms.items()}
-        rest = {name: getattr(self, name) for name in ("use", "n_missing", "means", "levels", "rare", "common")}
-        return kind | formats | rest
+        codec = {"kind": self.kind.codec.kinds[0]} | asdict(self.kind.codec)
+        parts = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in ("kind", "gaps")}
+        part = None if self.kind.part is None else asdict(self.kind.part)
+        return vars(self.kind) | {"codec": codec, "part": part} | parts | {"gaps": vars(self.gaps)}
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> ColumnEncoding:
-        """Return the column of plain data."""
-        number, date, words = value["number"], value["date"], value["words"]
-        kind = ColumnKind(
-            value["name"],
-            value["kind"],
-            value["note"],
-            value["left_out"],
-            None if number is None else NumberFormat(**number),
-            None if date is None else DateFormat(**{**date, "parts": as_tuple(date["parts"], "parts")}),
-            None if words is None else _as_pair(words),
-            read_notation(value["notation"]),
-            as_tuple(value["codes"], "codes"),
-        )
-        lists = {name: as_tuple(value[name], name) for name in ("means", "levels", "rare")}
-        return cls(kind, value["use"], value["n_missing"], common=value["common"], **lists)
+        """Return the column of plain data; one whose parts do not match each other raises ValueError."""
+        where = f"column {value['name']!r}"
+        codec = read_record(CODECS[value["codec"]["kind"]], value["codec"], where)
+        kind = read_record(ColumnKind, {**value, "codec": codec}, where)
+        return read_record(cls, {**value, "kind": kind}, where)
 
 
-def as_tuple(values: Any, name: str) -> tuple[Any, ...]:
-    """Return a list of a file as a tuple; text is not a list of its letters."""
-    if not isinstance(values, list | tuple):
-        raise TypeError(f"{name} is {values!r}, not a list")
-    return tuple(values)
-
-
-def _as_pair(values: Any) -> tuple[Any, Any]:
-    first, second = as_tuple(values, "words")
-    return first, second
+def _is_mean(value: Any) -> bool:
+    return is_number(value) and bool(np.isfinite(float(value))) and abs(value) <= LARGEST
 
 
 def fit_columns(columns: Sequence[tuple[Column, ColumnKind]], missing: str) -> list[dict[str, Any]]:
-    """Return what the input columns tell: means of numbers, values of categories, as plain data for each column."""
-    counts = {column.name: Counter(kind.texts(column)) for column, kind in columns if kind.kind == "category"}
+    """Return what input columns that have been read tell: means of numbers, values of categories, as plain data."""
+    counts = {
+        column.name: Counter(kind.codec.texts(column)) for column, kind in columns if isinstance(kind.codec, Levels)
+    }
     most = most_levels(counts.values())
     learned: list[dict[str, Any]] = []
     for column, kind in columns:
-        if kind.kind == "category":
+        if column.name in counts:
             learned.append(fit_category(counts[column.name], missing, most))
         else:
-            numbers = column_numbers(column, kind)
-            n_missing = int(np.isnan(numbers[:, 0]).sum()) - int(is_code(column, kind).sum())
-            learned.append({"n_missing": n_missing, "means": fit_means([add_exactly(x) for x in numbers.T])})
+            means = fit_means([add_exactly(x) for x in kind.numbers(column).T])
+            learned.append({"n_missing": int(column.missing.sum()), "means": means})
     return learned
-
-
-def encode(columns: Sequence[ColumnEncoding], raw: Sequence[Column], missing: str) -> Floats:
-    """Return the numbers (n, d) of columns, as they were fitted."""
-    return np.concatenate([encode_column(*pair, missing) for pair in zip(columns, raw, strict=True)], axis=1)
-
-
-def encode_column(column: ColumnEncoding, raw: Column, missing: str) -> Floats:
-    """Return the numbers (n, k) of a column: with the mean for what is missing or a code, or 0 and 1 for each value."""
-    if column.is_category:
-        return _encode_category(column, column.kind.texts(raw), missing)
-    numbers = column_numbers(raw, column.kind)
-    gaps = np.isnan(numbers)
-    codes = is_code(raw, column.kind)
-    parts: list[Any] = [np.where(gaps, np.array(column.means), numbers)]
-    if column.n_missing and missing == "indicate":
-        parts.append(gaps[:, 0] & ~codes.any(axis=1))
-    return np.column_stack([*parts, codes]) if codes.shape[1] or len(parts) > 1 else parts[0]
-
-
-def _encode_category(column: ColumnEncoding, texts: Sequence[str], missing: str) -> Floats:
-    place = column.places(missing)
-    codes = np.array([place.get(text, column.n_levels) for text in texts], np.int64)
-    result: Floats = np.eye(column.n_levels + 1, column.n_levels)[codes]  # an unknown value is 0 in all
-    return result
-
-
-def column_numbers(column: Column, kind: ColumnKind) -> Floats:
-    """Return the numbers (n, k) of a column, NaN where they are missing or codes."""
-    numbers = kind.date.numbers(kind.date.parse(column)) if kind.date else kind.numbers(column)[:, None]
-    numbers = np.asarray(numbers, np.float64)
-    return np.where(np.isin(numbers, kind.codes), np.nan, numbers) if kind.codes else numbers
-
-
-def is_code(column: Column, kind: ColumnKind) -> Bools:
-    """Return whether each cell is each of the codes (n, codes) of a column."""
-    if not kind.codes:
-        return np.zeros((len(column.values), 0), bool)
-    return np.asarray(kind.numbers(column)[:, None] == np.array(kind.codes))
 
 
 Sum = tuple[float, float, int]  #: a sum, what rounding took from it, and how many numbers it is of
@@ -209,24 +185,14 @@ def fit_category(counts: Counter[str], missing: str, most: int, *, n_others: int
     rows have values so rare that they were not counted.
     """
     n = counts.total() + n_others
-    common = _most_frequent(counts)
+    common = min((text for text in counts if text), key=lambda text: (-counts[text], text), default="")
     gaps = counts[""]
     if missing == "mean" and common:
         counts[common] += counts.pop("", 0)
     levels = sorted(level for level, count in counts.items() if count)
-    rare = tuple(level for level in _rare_levels(levels, counts, _least_rows(n), most) if level != common)
-    return {"n_missing": gaps, "levels": tuple(levels), "rare": rare, "common": common}
-
-
-def _rare_levels(levels: Sequence[str], counts: Mapping[str, int], least: int, most: int) -> list[str]:
-    """Return the values in fewer rows than ``least``, and the rarest of more than ``most``."""
     many = np.array([counts[level] for level in levels])
-    is_rare = many < least
+    is_rare = many < _least_rows(n)
     if len(levels) - is_rare.sum() + 1 > most:  # one is for those that are pooled
         is_rare[np.argsort(many, kind="stable")[: 1 - most]] = True
-    return [level for level, rare in zip(levels, is_rare, strict=True) if rare]
-
-
-def _most_frequent(counts: Mapping[str, int]) -> str:
-    """Return the most frequent text that is not missing, the first of equals in sorted order."""
-    return min((text for text in counts if text), key=lambda text: (-counts[text], text), default="")
+    rare = tuple(level for level, each in zip(levels, is_rare, strict=True) if each and level != common)
+    return {"n_missing": gaps, "levels": tuple(levels), "rare": rare, "common": common}

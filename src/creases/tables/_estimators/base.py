@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from numbers import Integral
 from typing import Any, Literal
 
@@ -79,6 +79,7 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     _task: Literal["classification", "regression"]
     kinds: Mapping[str, str] | None
+    missing_marks: Sequence[str] | None
     model_: RowModel
 
     @property
@@ -127,12 +128,8 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     ) -> RowChanges:
         """Return the smallest changes of a row after which it is predicted otherwise, with what is proved; print it.
 
-        Parameters
-        ----------
-        row
-            (d,) one row; of a DataFrame also a Series or a dictionary.
-        to, fixed, count, budget
-            As for :meth:`creases.tables.TableModel.changes`; a class is given as text.
+        The row (d,) is of a DataFrame also a Series or a dictionary; the options are those of
+        :meth:`creases.tables.TableModel.changes`, and a class is given as text.
         """
         check_is_fitted(self, "model_")
         x = np.asarray(row, np.float64).reshape(-1) if self._encoding is None else self._encoding.transform(row).X[0]
@@ -169,8 +166,9 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if not (is_frame(X) if reset else self._encoding is not None):
             if reset:
                 self._encoding: TableEncoding | None = None
-                if self.kinds:
-                    raise InputError("kinds", "be given for a DataFrame only", f"rows of type {type(X).__name__}")
+                for name in ("kinds", "missing_marks"):
+                    if getattr(self, name):
+                        raise InputError(name, "be given for a DataFrame only", f"rows of type {type(X).__name__}")
             try:
                 rows, y = validate_data(self, X, y, dtype=np.float64, reset=reset, **checks, **self._checks)
                 return rows, self._make_targets(y, classes)
@@ -187,8 +185,14 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise InputError("X", "have at least 2 rows", f"{len(X)}")
         names = None if self._known is None else tuple(map(str, self._known))
         self._column_names = [str(name) for name in X.columns]
-        self._encoding, rows, self._doubtful = encode_frame(X, "y", self._task, names, kinds=self.kinds)
+        self._encoding, rows, self._doubtful = self._encode_frame(X, names)
         return rows, targets
+
+    def _encode_frame(
+        self, X: Any, classes: tuple[str, ...] | None, also: Collection[str] = ()
+    ) -> tuple[TableEncoding, Floats, list[str]]:
+        options: dict[str, Any] = {"kinds": self.kinds, "missing_marks": self.missing_marks}
+        return encode_frame(X, "y", self._task, classes, also, **options)
 
     def _encode(self, X: Any) -> Floats:
         """Return rows of the user's data as numbers (n, d)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +16,7 @@ from creases.tables._fit.doubtful_columns import choose_doubtful, feature_places
 from creases.tables._fit.fit_table import fit_curve_model
 from creases.tables._model.table_model import TableModel
 from creases.tables._reading.columns import Column, from_values
-from creases.tables._reading.table import encode_frame, number_groups
+from creases.tables._reading.table import number_groups
 from creases.tables._split.split import CurveConfig
 from creases.tables._words.model_text import describe_model, describe_stages
 
@@ -69,8 +69,8 @@ class CurveEstimator(TableEstimator):
             targets = targets / size[:, None]
         more: dict[str, Any] = {"exposure": size, "is_time": time is not None}
         if groups is not None or time is not None:
-            columns = (_row_column(*each, len(rows)) for each in ((groups, "groups"), (time, "time")))
-            more["groups"] = number_groups(*columns)
+            together, order = (_row_column(*each, len(rows)) for each in ((groups, "groups"), (time, "time")))
+            more["groups"] = number_groups(together, order)
         if self._encoding is not None:
             if self._doubtful:
                 rows = self._try_columns(X, targets, weight, config, more)
@@ -86,7 +86,7 @@ class CurveEstimator(TableEstimator):
     ) -> Floats:
         """Use those of the columns that look like IDs that pay on held-out rows; return the rows (n, d) of all used."""
         assert self._encoding is not None
-        wide, rows, _ = encode_frame(X, "y", self._task, self._encoding.classes, self._doubtful, kinds=self.kinds)
+        wide, rows, _ = self._encode_frame(X, self._encoding.classes, self._doubtful)
         split = self._split(rows, targets, weight, config, **more)
         used = choose_doubtful(split, self._encoding, wide, config)
         self._encoding = note_trial(self._encoding, wide, used)
@@ -117,13 +117,8 @@ class TableClassifier(Classes, CurveEstimator):
 
     Parameters
     ----------
-    shapes
-        By column: "rising", "falling", "straight" or "convex".
-    kinds
-        For a DataFrame, by column: how to read it, such as "category" or "time"; see
-        :func:`creases.tables.read_table`.
-    ensemble
-        How often units are trained, from different starts.
+    shapes, ensemble, kinds, missing_marks
+        As for :func:`creases.fit_table`; the last two are for a DataFrame.
     class_weight
         None, "balanced" (the same total weight for every class) or a dictionary of classes to weights.
     threshold
@@ -162,6 +157,7 @@ class TableClassifier(Classes, CurveEstimator):
         *,
         shapes: Mapping[str, str] | None = None,
         kinds: Mapping[str, str] | None = None,
+        missing_marks: Sequence[str] | None = None,
         ensemble: int = CurveConfig.ensemble,
         class_weight: Any = None,
         threshold: float | str = CurveConfig.threshold,
@@ -169,6 +165,7 @@ class TableClassifier(Classes, CurveEstimator):
     ) -> None:
         self.shapes = shapes
         self.kinds = kinds
+        self.missing_marks = missing_marks
         self.ensemble = ensemble
         self.class_weight = class_weight
         self.threshold = threshold
@@ -181,31 +178,15 @@ class TableClassifier(Classes, CurveEstimator):
 class TableRegressor(Values, CurveEstimator):
     """A regressor of one target or more that a person can read completely: the model of :func:`creases.fit_table`.
 
-    See :class:`creases.TableClassifier`.
+    It has the attributes of :class:`creases.TableClassifier` but ``classes_`` and ``threshold_``.
 
     Parameters
     ----------
-    shapes
-        By column: "rising", "falling", "straight" or "convex".
-    kinds
-        For a DataFrame, by column: how to read it, such as "category" or "time"; see
-        :func:`creases.tables.read_table`.
+    shapes, kinds, missing_marks, ensemble, random_state
+        See :class:`creases.TableClassifier`.
     family
         What the targets are: "normal", "poisson", "gamma", "tweedie", "lognormal", "quantile:0.9"; "auto" for the one
         that held-out rows favor. See :class:`creases.tables.CurveConfig`.
-    ensemble
-        How often units are trained, from different starts.
-    random_state
-        Seed of the folds.
-
-    Attributes
-    ----------
-    n_features_in_, feature_names_in_
-        Number and names of the input columns seen in ``fit``.
-    model_ : creases.tables.TableModel
-        The model: ``curves``, ``planes``, ``units``, ``steps``, ``edit``, ``save``.
-    network_ : creases.Network
-        The same as the exact piecewise-linear function it is.
 
     Examples
     --------
@@ -222,6 +203,7 @@ class TableRegressor(Values, CurveEstimator):
         *,
         shapes: Mapping[str, str] | None = None,
         kinds: Mapping[str, str] | None = None,
+        missing_marks: Sequence[str] | None = None,
         family: str = CurveConfig.family,
         ensemble: int = CurveConfig.ensemble,
         random_state: Any = None,
@@ -229,6 +211,7 @@ class TableRegressor(Values, CurveEstimator):
         self.shapes = shapes
         self.family = family
         self.kinds = kinds
+        self.missing_marks = missing_marks
         self.ensemble = ensemble
         self.random_state = random_state
 

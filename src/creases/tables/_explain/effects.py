@@ -16,7 +16,7 @@ from creases._validation import check_arguments
 from creases.errors import InputError
 from creases.network import NetworkLike
 from creases.regions import lines
-from creases.tables._explain.table import Column, ScalingLike, Table, find_column, make_table
+from creases.tables._explain.table import Column, InputName, ScalingLike, Table, find_column, make_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,7 +138,7 @@ def effects(
     X: Any,
     column: str | int,
     *,
-    names: Sequence[str] | None = None,
+    names: Sequence[InputName] | None = None,
     classes: Sequence[Any] | None = None,
     target: str | None = None,
     scaling: ScalingLike | None = None,
@@ -154,23 +154,19 @@ def effects(
 
     Parameters
     ----------
-    net
-        A network, torch module or file name; computed in float64.
-    X
-        (n, d) rows in the table's own units, or a data frame. Inputs of 0 and 1 called ``species=Adelie``,
-        ``species=Gentoo``, ... are categories.
+    net, X
+        A network, torch module or file name, computed in float64, and rows (n, d) in the table's own units.
     names
-        Names of the inputs (d,); by default those of the data frame, or ``x0``, ``x1``, ...
-    classes
-        Names of the classes for a classifier. Without classes the outputs are numbers, such as the target of a
-        regression.
-    target
-        What a regression predicts, for the text.
+        Names of the inputs (d,); by default those of the data frame, or ``x0``, ``x1``, ... Inputs of 0 and 1 that are
+        the values of a category are called by column and value: ``("species", "Adelie"), ("species", "Gentoo")``. For
+        a table that was read they are ``problem.encoding.input_names``.
+    classes, target
+        Names of the classes for a classifier; else what a regression predicts, for the text.
     scaling
         The :class:`creases.growth.Scaling` by which the network takes its inputs and gives its targets; by default it
         takes rows in the table's own units, as the networks of growth runs and estimators do.
     column
-        A column by its name (``"species"``), or an input by name or number.
+        A column by its name (``"species"``), or by the number of one of its inputs.
 
     References
     ----------

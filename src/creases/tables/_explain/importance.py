@@ -14,7 +14,7 @@ from creases._text import OneLine, format_number
 from creases._typing import Floats, Ints
 from creases._validation import check_arguments, check_count, check_seed
 from creases.network import NetworkLike
-from creases.tables._explain.table import Column, ScalingLike, Table, make_table
+from creases.tables._explain.table import Column, InputName, ScalingLike, Table, make_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +84,7 @@ def importance(
     net: NetworkLike,
     X: Any,
     *,
-    names: Sequence[str] | None = None,
+    names: Sequence[InputName] | None = None,
     classes: Sequence[Any] | None = None,
     target: str | None = None,
     scaling: ScalingLike | None = None,
@@ -95,12 +95,7 @@ def importance(
     value. The importance of the column is the standard deviation of that contribution over all rows of the table, in
     the mean over the rows whose coefficients are taken: for a column of numbers the mean of ``|coefficient|`` times the
     column's standard deviation. For a category the contribution is the coefficient of the row's category. Several
-    classes count with their scores above the mean of all classes.
-
-    Parameters
-    ----------
-    net, X, names, classes, target, scaling
-        As for :func:`effects`.
+    classes count with their scores above the mean of all classes. The parameters are those of :func:`effects`.
 
     Examples
     --------
@@ -139,7 +134,7 @@ def interactions(
     net: NetworkLike,
     X: Any,
     *,
-    names: Sequence[str] | None = None,
+    names: Sequence[InputName] | None = None,
     classes: Sequence[Any] | None = None,
     target: str | None = None,
     scaling: ScalingLike | None = None,
@@ -155,16 +150,8 @@ def interactions(
     The interaction of j and k is the mean of its magnitude over pairs of rows. Several classes count with their scores
     above the mean of all classes, in the mean over the classes.
 
-    Parameters
-    ----------
-    net, X, names, classes, target, scaling
-        As for :func:`effects`.
-    max_pairs
-        Pairs of rows to compare: all of them where they are no more than this, else as many drawn at random.
-    max_columns
-        Columns to pair: those of the largest :func:`importance`.
-    seed
-        Seed of the draw.
+    All pairs of rows are compared where they are no more than ``max_pairs``, else as many drawn at random, and the
+    ``max_columns`` columns of the largest :func:`importance`. The other parameters are those of :func:`effects`.
 
     Examples
     --------

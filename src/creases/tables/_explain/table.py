@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -11,10 +10,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import torch
 
-from creases._schema import optional, sequence
-from creases._text import OneLine
 from creases._typing import Floats
-from creases._validation import check_arguments, check_choice, check_finite, check_index, check_numbers, check_points
+from creases._validation import check_finite, check_points
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
 
@@ -48,7 +45,7 @@ class Table:
     net: Network
     scaling: ScalingLike | None
     X: Floats  #: (n, d)
-    names: tuple[str, ...]  #: (d,) of the inputs
+    names: tuple[InputName, ...]  #: (d,) of the inputs
     classes: tuple[str, ...] | None
     mix: Floats  #: (q, m) what is shown are these mixtures of the network's outputs
     outputs: tuple[str, ...]  #: (q,) names of what is shown
@@ -97,7 +94,7 @@ def make_table(
     net: NetworkLike,
     X: Any,
     *,
-    names: Sequence[str] | None = None,
+    names: Sequence[InputName] | None = None,
     classes: Sequence[Any] | None = None,
     target: str | None = None,
     scaling: ScalingLike | None = None,
@@ -115,7 +112,7 @@ def make_table(
     if not len(rows):
         raise InputError("X", "have at least one row", "none")
     check_finite(rows, "X")
-    names = tuple(f"x{k}" for k in range(work.n_in)) if names is None else tuple(map(str, names))
+    names = tuple(f"x{k}" for k in range(work.n_in)) if names is None else tuple(names)
     if len(names) != work.n_in:
         raise InputError("names", f"be {work.n_in}, one for each input of the network", f"{len(names)}")
     labels = None if classes is None else tuple(map(str, classes))
@@ -137,162 +134,29 @@ def _shown_outputs(m: int, classes: tuple[str, ...] | None, target: str | None, 
     return np.eye(m) - 1 / m, tuple(f"score of {name}" for name in classes)
 
 
-def group_columns(names: Sequence[str], X: Floats) -> tuple[Column, ...]:
-    """Return the columns behind inputs: those called ``color=red``, ``color=blue``, ... of 0 and 1 are one.
+#: The name of an input; one that is 0 or 1 for a value of a category is called by its column and the value.
+InputName = str | tuple[str, str]
 
-    Examples
-    --------
-    >>> X = np.array([[1.5, 1.0, 0.0], [2.5, 0.0, 1.0]])
-    >>> [(column.name, column.categories) for column in group_columns(["age", "color=red", "color=blue"], X)]
-    [('age', None), ('color', ('red', 'blue'))]
-    """
+
+def group_columns(names: Sequence[InputName], X: Floats) -> tuple[Column, ...]:
+    """Return the columns behind inputs: those that are called by a column and a value, ("color", "red"), are one."""
     members: dict[str, list[int]] = {}
     for k, name in enumerate(names):
-        before, sign, _ = name.partition("=")
-        members.setdefault(f"{before.strip()}=" if sign else name, []).append(k)
+        members.setdefault(name if isinstance(name, str) else name[0], []).append(k)
     columns = []
-    for key, inputs in members.items():
-        name = key.removesuffix("=")
-        part = X[:, inputs]
-        one_hot = key.endswith("=") and len(inputs) > 1 and name not in members
-        if one_hot and ((part == 0) | (part == 1)).all() and (part.sum(axis=1) <= 1).all():
-            categories = tuple(names[k].partition("=")[2].strip() for k in inputs)
-            columns.append(Column(name, tuple(inputs), categories))
-        else:
-            columns += [Column(readable_name(names[k]), (k,)) for k in inputs]
+    for name, inputs in members.items():
+        levels = [names[k][1] for k in inputs if not isinstance(names[k], str)]
+        if levels and (len(levels) < len(inputs) or not np.isin(X[:, inputs], (0.0, 1.0)).all()):
+            raise InputError("names", "name values of a category for inputs of 0 and 1 only", repr(name))
+        columns += [Column(name, tuple(inputs), tuple(levels))] if levels else [Column(name, (k,)) for k in inputs]
     return tuple(columns)
 
 
-def readable_name(name: str) -> str:
-    """Return the name of an input as a reader sees it: ``species = Adelie`` for ``species=Adelie``."""
-    before, sign, after = name.partition("=")
-    return f"{before.strip()} = {after.strip()}" if sign else name
-
-
 def find_column(table: Table, column: str | int) -> Column:
-    """Return a column by its name, by the name of an input, or by the number of an input."""
+    """Return a column by its name, or by the number of one of its inputs."""
     for entry in table.columns:
-        known = {entry.name} if entry.categories is None else {entry.name, *(table.names[k] for k in entry.inputs)}
-        if column in known or (not isinstance(column, str) and column in entry.inputs):
-            return entry
-        if entry.categories is None and column == table.names[entry.inputs[0]]:
+        if column == entry.name or (not isinstance(column, str) and column in entry.inputs):
             return entry
     names = [entry.name for entry in table.columns]
     more = ", ..." if len(names) > 12 else ""
     raise InputError("column", f"be one of {', '.join(names[:12])}{more}, or the number of an input", repr(column))
-
-
-# What the columns of a table may be: their names, units, ranges, whole numbers and categories.
-
-_UNIT = re.compile(r"^(.*\S)\s+[(\[]([^()\[\]]+)[)\]]$")  # petal length (cm)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Columns(OneLine):
-    """The columns of a table, as :meth:`from_data` finds them: what a change of a row may look like.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[20.0, 1, 0, 1.5], [30.0, 0, 1, 2.5], [40.0, 1, 0, 3.5]])
-    >>> columns = Columns.from_data(X, ["age", "home=own", "home=rent", "income (k)"])
-    >>> columns.integer, columns.one_hot
-    ((0,), ((1, 2),))
-    >>> columns.plain_name(3), columns.unit(3)
-    ('income', ' k')
-    """
-
-    names: tuple[str, ...]  #: (d,)
-    count: int  #: rows that this was found from; 0: unknown, see :meth:`unknown`
-    center: Floats  #: (d,) mean
-    spread: Floats  #: (d,) standard deviation; 1 where a column is constant
-    box: Floats  #: (d, 2) range
-    integer: tuple[int, ...]  #: columns that hold whole numbers only, without those of ``one_hot``
-    one_hot: tuple[tuple[int, ...], ...]  #: columns ``name=value`` of 0 and 1 of which one is 1 in each row
-
-    @classmethod
-    @check_arguments(names=optional(sequence()))
-    def from_data(cls, X: Any, names: Sequence[str] | None = None) -> Columns:
-        """Find what columns are from rows X (n, d)."""
-        rows = check_numbers(X, "X")
-        if rows.ndim != 2 or not len(rows):
-            raise InputError("X", "have shape (n, d) with at least one row", f"{rows.shape}")
-        check_finite(rows, "X")
-        d = rows.shape[1]
-        if names is not None and len(names) != d:
-            raise InputError("names", f"have one entry for each of the {d} columns", f"{len(names)}")
-        labels = tuple(f"x[{j}]" for j in range(d)) if names is None else tuple(map(str, names))
-        groups = _one_hot_groups(labels, rows)
-        members = {column for group in groups for column in group}
-        whole = (rows == np.round(rows)).all(axis=0)
-        largest = np.abs(rows).max(axis=0)
-        size = np.where(largest > 0, largest, 1.0)
-        spread = (rows / size).std(axis=0) * size  # squares of large numbers would overflow
-        return cls(
-            names=labels,
-            count=len(rows),
-            center=(rows / size).mean(axis=0) * size,
-            spread=np.where(spread > 0, spread, 1.0),
-            box=np.column_stack([rows.min(axis=0), rows.max(axis=0)]),
-            integer=tuple(j for j in range(d) if whole[j] and j not in members),
-            one_hot=groups,
-        )
-
-    @classmethod
-    @check_arguments(names=sequence())
-    def unknown(cls, names: Sequence[str]) -> Columns:
-        """Return columns of which only the names are known: any numbers, measured in their own units."""
-        d = len(names)
-        limits = np.tile([-np.inf, np.inf], (d, 1))
-        return cls(tuple(map(str, names)), 0, np.zeros(d), np.ones(d), limits, (), ())
-
-    @property
-    def constant(self) -> tuple[int, ...]:
-        """Columns with one value only."""
-        return tuple(int(j) for j in np.flatnonzero(self.box[:, 0] == self.box[:, 1]))
-
-    def numbers(self, columns: Iterable[str | int], name: str) -> list[int]:
-        """Return the numbers of columns that are named or numbered; the name of a category stands for its columns."""
-        chosen: list[int] = []
-        for column in [columns] if isinstance(columns, str) else columns:
-            if isinstance(column, str):
-                chosen += self._by_name(column, name)
-            else:
-                chosen.append(check_index(column, len(self.names), name))
-        return chosen
-
-    def _by_name(self, column: str, name: str) -> list[int]:
-        spellings = [{label, self.plain_name(j)} for j, label in enumerate(self.names)]
-        exact = [j for j, spelling in enumerate(spellings) if column in spelling]
-        group = [j for j, label in enumerate(self.names) if "=" in label and label.split("=", 1)[0] == column]
-        if not exact + group:
-            known = ", ".join(dict.fromkeys(label.split("=", 1)[0] for label in self.names[:12]))
-            raise InputError(name, f"name columns among {known}{', ...' if len(self.names) > 12 else ''}", repr(column))
-        return exact or group
-
-    def plain_name(self, column: int) -> str:
-        """Return the name of a column without its unit: ``petal length`` of ``petal length (cm)``."""
-        match = _UNIT.match(self.names[column])
-        return match.group(1) if match else self.names[column]
-
-    def unit(self, column: int) -> str:
-        """Return the unit in a column's name with a space before it, "" if there is none."""
-        match = _UNIT.match(self.names[column])
-        return f" {match.group(2)}" if match else ""
-
-    def weights(self, norm: str) -> Floats:
-        """Return what a change by one counts in each column, (d,): in standard deviations.
-
-        The weights of one-hot columns are such that a change of category counts 1 in the norm.
-        """
-        check_choice(norm, ["l1", "l2", "linf"], "norm")
-        weights = 1.0 / self.spread
-        members = [column for group in self.one_hot for column in group]
-        weights[members] = {"l1": 0.5, "l2": np.sqrt(0.5), "linf": 1.0}[norm]
-        return weights
-
-
-def _one_hot_groups(names: Sequence[str], rows: Floats) -> tuple[tuple[int, ...], ...]:
-    """Return the inputs of each category column of which exactly one is 1 in every row."""
-    groups = [column.inputs for column in group_columns(names, rows) if column.categories]
-    return tuple(group for group in groups if (rows[:, group].sum(axis=1) == 1).all())

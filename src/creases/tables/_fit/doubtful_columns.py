@@ -49,8 +49,7 @@ def settle_columns(problem: Problem, config: CurveConfig, y: Floats | None = Non
     if not used:
         return replace(problem, encoding=note_trial(problem.encoding, wider.encoding, ()), wider=None)
     encoding = note_trial(problem.encoding, wider.encoding, used)
-    places = feature_places(wider.encoding, encoding)
-    features = tuple(wider.features[j] for j in places)
+    places, features = feature_places(wider.encoding, encoding), tuple(each.name for each in encoding.features)
     return replace(wider, X=wider.X[:, places], features=features, encoding=encoding)
 
 

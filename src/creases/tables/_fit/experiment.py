@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
@@ -89,16 +89,8 @@ def linear_start(
     layer): at every input one unit of a pair is active, so no unit is dead. The layers are ``hidden1``, ``bend1``,
     ``hidden2``, ..., ``output``.
 
-    Parameters
-    ----------
-    n_inputs, hidden, n_outputs
-        Number of inputs, widths of the hidden layers, number of outputs.
-    linear
-        The linear function to start as, in as many pairs as it has signals; layers too narrow for it start at random.
-    live
-        (n_inputs,) bool: inputs that vary; the others get weight 0. By default all do.
-    seed
-        Seed of the weights.
+    It starts as the function ``linear``, in a pair for each of its signals; layers too narrow for it start at random.
+    Inputs that are not ``live`` (n_inputs,) get weight 0.
 
     Examples
     --------
@@ -275,18 +267,8 @@ class Experiment:
     errors, the linear model is kept, fitted to the validation rows too. With ``keep="refit"`` the validation rows are
     trained on at the end where training overfits, unless the user gave them.
 
-    Parameters
-    ----------
-    data
-        The rows, split and scaled.
-    config
-        All options of the run.
-    folder
-        Folder for checkpoints and snapshots; a run that is already there is resumed.
-    snapshots
-        Networks along the way; by default none are kept without a folder.
-    fit
-        Whether to fit the linear model to start as; otherwise the network starts as a random linear function.
+    The folder has checkpoints and ``snapshots``, networks along the way; a run that is already there is resumed. With
+    ``fit=False`` the network starts as a random linear function.
 
     Examples
     --------
@@ -370,9 +352,20 @@ class Experiment:
         self.optimizer, self.history = run.optimizer, run.history
         return run
 
-    def run(self, *, callbacks: Sequence[Callback] = (), progress: bool | None = None) -> History:
-        """Train and grow to the end, from the checkpoint in the folder if there is one; return the history."""
+    def run(
+        self,
+        *,
+        callbacks: Sequence[Callback] = (),
+        progress: bool | None = None,
+        on_start: Callable[[Run | ExplainedRun], None] | None = None,
+    ) -> History:
+        """Train and grow to the end, from the checkpoint in the folder if there is one; return the history.
+
+        ``on_start`` is called with the run before its first epoch.
+        """
         run, snapshots = self.create_run(), self.snapshots
+        if on_start is not None:
+            on_start(run)
         if snapshots is not None:
             snapshots.start(self.model)
             callbacks = [snapshots.after, *callbacks]
@@ -419,9 +412,8 @@ class Experiment:
         widths = {name: layer.out_features for name, layer in linear.named_children() if isinstance(layer, nn.Linear)}
         widths.pop("output")
         ModelState.from_model(linear, widths).restore(self.model, validation.example(), self.optimizer)
-        reason, _, _ = self.history.ended.partition("; the network is from epoch ")
-        reason = "training after growth overfitted" if self.history.refit else reason
-        self.history.ended = f"{reason}; the network is the linear model, which does as well on validation rows"
+        self.history.ended = "training after growth overfitted" if self.history.refit else self.history.ended
+        self.history.note = "the network is the linear model, which does as well on validation rows"
         self.history.kept = 0
         return True
 
@@ -484,6 +476,7 @@ def grow_table(
     drop: Sequence[str] = (),
     kinds: Mapping[str, str] | None = None,
     codes: Mapping[str, Any] | None = None,
+    missing_marks: Sequence[str] | None = None,
     callbacks: Sequence[Callback] = (),
     progress: bool | None = None,
     **options: Any,
@@ -497,7 +490,7 @@ def grow_table(
     ----------
     table
         A DataFrame, a file, or a problem.
-    target, task, missing, header, inputs, drop, kinds, codes
+    target, task, missing, header, inputs, drop, kinds, codes, missing_marks
         As for :func:`creases.fit_table`.
     callbacks, progress
         Functions called with the run's :class:`creases.growth.State` at the end of every epoch, and whether to show
@@ -520,7 +513,7 @@ def grow_table(
         hint = "use creases.fit_table, which reads tables larger than memory, or one file"
         raise InputError("table", "fit in memory: a network grows on all rows at once", hint=hint)
     reading = {"target": target, "task": task, "inputs": inputs, "drop": tuple(drop), "kinds": kinds}
-    reading |= {"codes": codes}
+    reading |= {"codes": codes, "missing_marks": missing_marks}
     problem = read_problem(table, reading | {"missing": missing, "header": header})
     warn_of_columns(problem.encoding)
     data = TableSplit.from_problem(problem, config)

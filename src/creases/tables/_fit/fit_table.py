@@ -15,7 +15,7 @@ from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._model.intervals import hold_rows
 from creases.tables._model.row_model import count_rows
-from creases.tables._model.schema import RowSchema
+from creases.tables._model.schema import Facts, FitOptions, RowSchema
 from creases.tables._model.table_model import TableModel
 from creases.tables._reading.files import is_stream
 from creases.tables._reading.table import read_table
@@ -50,6 +50,7 @@ def fit_table(
     exposure: str | None = None,
     groups: str | None = None,
     time: str | None = None,
+    missing_marks: Sequence[str] | None = None,
     max_memory: float | None = None,
     n_jobs: int | None = None,
     engine: Literal["local", "serial", "ray"] = "local",
@@ -74,13 +75,14 @@ def fit_table(
         Arrow's ``__arrow_c_stream__``, which is written to a temporary Parquet file first. Its stages, knots and
         penalties are chosen on a sample of 20,000 rows, as those of any table of more; all rows are then fitted, in
         sums over blocks of them.
-    target, task, missing, header, inputs, drop, kinds, codes, weight, exposure, groups, time
+    target, task, missing, header, inputs, drop, kinds, codes, weight, exposure, groups, time, missing_marks
         The column to predict, by default the last, whether it has classes or values, by default what it looks like,
         what to do with missing values and columns, numbers that are levels of their own, whether a CSV file begins
-        with names, columns of the rows' weights and of what counts are for, and columns whose rows are tested on
-        together (``groups="customer"``) or that say which rows are the last, to be tested on (``time="sold"``); see
-        :func:`creases.tables.read_table`. Not for a problem. Several columns of values are predicted together,
-        ``target=["width", "height"]``: a curve has a value for each.
+        with names, columns of the rows' weights and of what counts are for, columns whose rows are tested on
+        together (``groups="customer"``) or that say which rows are the last, to be tested on (``time="sold"``), and
+        texts that stand for a missing value (``missing_marks=["unknown"]``); see :func:`creases.tables.read_table`.
+        Not for a problem. Several columns of values are predicted together, ``target=["width", "height"]``: a curve
+        has a value for each.
     shapes
         By column: ``"rising"``, ``"falling"``, ``"straight"`` (no knots) or ``"convex"``. A shape holds for the whole
         model: a rising column rises in its planes too, a straight or convex one is in none.
@@ -108,7 +110,7 @@ def fit_table(
     config = make_curve_config(options | ({} if shapes is None else {"shapes": shapes}))
     reading: dict[str, Any] = {"target": target, "task": task, "inputs": inputs, "drop": tuple(drop)}
     reading |= {"kinds": kinds, "codes": codes, "missing": missing, "weight": weight, "exposure": exposure}
-    reading |= {"groups": groups, "time": time}
+    reading |= {"groups": groups, "time": time, "missing_marks": missing_marks}
     if isinstance(target, list | tuple):
         return _fit_several(table, reading, config)
     where: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "address": address, "max_memory": max_memory}
@@ -231,8 +233,7 @@ def fit_curve_model(
         f"fitted again to all {total:,} rows: the scores are those of the model before, fitted to {before['train']:,} "
         f"of them and tested on {before['test']:,}"
     )
-    notes = [*again._facts.get("notes", ()), note]
-    return replace(again, _facts={**again._facts, "notes": notes, "scored": model})
+    return replace(again, _facts=replace(again._facts, notes=(*again._facts.notes, note)), _scored=model)
 
 
 def _describe_sample(data: TableSplit, stream: StreamedTable) -> str:
@@ -281,22 +282,20 @@ def _fit(
     threshold = config.threshold
     if isinstance(threshold, str):  # by rows that the fits have not seen
         threshold = best_threshold(held.scores[:, 0], data, held.rows, held.weight, threshold)
-    facts: dict[str, Any] = {} if stream is None else {"rows": {"train": stream.n_train, "test": stream.n_test}}
     notes = [_describe_family(function, config, data.has_exposure), data.rows.describe_copies()]
     notes += [] if stream is None else [_describe_sample(data, stream)]
     notes += describe_crossings(data, encoding)
-    facts |= {"notes": [note for note in notes if note]} if any(notes) else {}
+    count = None if stream is None else {"train": stream.n_train, "test": stream.n_test}
+    facts = Facts(rows=count, notes=tuple(filter(None, notes)), options=FitOptions(config.family, config.ensemble))
     named: dict[str, Any] = {"features": features, "classes": classes, "targets": targets, "encoding": encoding}
     moments, ranges = (data.moments, None) if stream is None else ((stream.center, stream.spread), stream.ranges)
     schema = RowSchema.from_rows(X, moments, **named, labels=labels, threshold=threshold, ranges=ranges)
     model = TableModel(function=function, schema=schema, data=data, _facts=facts)
     if len(targets) > 1:
         return model
-    if trades:
-        facts |= {"notes": [*facts.get("notes", ()), *describe_trades(model._terms(), trades)]}
-    return replace(
-        model, _facts=facts | {"held": hold_rows(model, function.to_outputs(held.scores), held.rows, held.weight)}
-    )
+    facts = replace(facts, notes=(*facts.notes, *describe_trades(model._terms(), trades)))
+    held_rows = hold_rows(model, function.to_outputs(held.scores), held.rows, held.weight)
+    return replace(model, _facts=facts, _held=held_rows)
 
 
 def _describe_family(function: CurveModel, config: CurveConfig, has_exposure: bool) -> str:

@@ -66,14 +66,8 @@ class Snapshots:
 
     :class:`creases.tables.Experiment` calls :meth:`start`, :meth:`before`, :meth:`after` and :meth:`end`.
 
-    Parameters
-    ----------
-    scaling
-        The scaling of the run's data, which is undone.
-    folder
-        Where each snapshot is written when it is taken, if anywhere; snapshots that are already there are continued.
-    max_snapshots, max_bytes
-        Limits of their number and of the size of their networks together.
+    The scaling of the run's data is undone. Each snapshot is written to the folder, if there is one, when it is taken;
+    snapshots that are already there are continued.
 
     Examples
     --------
@@ -197,7 +191,9 @@ class Snapshots:
 
     def _thin(self, epoch: int, steps: int) -> None:
         """Drop snapshots of low levels: half of the limit is for training, half for growth steps."""
-        half = max(MIN_SNAPSHOTS, min(self._max_snapshots, self._max_bytes // _bytes(self._all[-1].net))) // 2
+        tensors = [tensor for step in self._all[-1].net.steps for tensor in step.tensors.values()]
+        size = max(1, sum(tensor.numel() * tensor.element_size() for tensor in tensors))
+        half = max(MIN_SNAPSHOTS, min(self._max_snapshots, self._max_bytes // size)) // 2
         training = _least_level(epoch // INTERVAL, half)
         growth = _least_level(2 * steps, half)
         least = {"training": training, "before": growth, "grown": growth}
@@ -211,7 +207,11 @@ def load_snapshots(folder: Path) -> list[Snapshot]:
     except OSError as problem:
         raise FileError(f"cannot read {folder}: {problem.strerror}") from None
     matches.sort(key=lambda match: (match[2] == "end", int(match[1]), _kind(match)))
-    return [_read(folder, match, number) for number, match in enumerate(matches)]
+    snapshots = []
+    for number, match in enumerate(matches):
+        epoch, record, step = (int(match[k]) for k in (1, 3, 4))
+        snapshots.append(Snapshot(number, epoch, KINDS[_kind(match)], record or None, read(folder / match[0]), step))
+    return snapshots
 
 
 def clear_snapshots(folder: Path) -> None:
@@ -230,11 +230,6 @@ def _half_written(path: Path) -> bool:
 
 def _kind(match: re.Match[str]) -> int:
     return [str(kind) for kind in KINDS].index(match[2])
-
-
-def _read(folder: Path, match: re.Match[str], number: int) -> Snapshot:
-    epoch, record, step = (int(match[k]) for k in (1, 3, 4))
-    return Snapshot(number, epoch, KINDS[_kind(match)], record or None, read(folder / match[0]), step)
 
 
 def _name(snapshot: Snapshot) -> str:
@@ -263,7 +258,3 @@ def _least_level(count: int, limit: int) -> int:
     while count >> level > limit:
         level += 1
     return level
-
-
-def _bytes(net: Network) -> int:
-    return max(1, sum(tensor.numel() * tensor.element_size() for step in net.steps for tensor in step.tensors.values()))

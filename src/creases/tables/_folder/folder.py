@@ -19,6 +19,7 @@ class RunFile(StrEnum):
     MODEL = "model.safetensors"  #: the network, for rows in the table's own units
     DESCRIPTION = "model.json"  #: names of its inputs and classes, its scores
     ENCODING = "encoding.json"  #: how the columns of the table become the network's inputs
+    ROWS = "rows.npz"  #: the encoded rows of the table, for when it has moved
     ONNX = "model.onnx"  #: the network as ONNX
     BASELINES = "baselines.npz"  #: predictions of the model and of the baselines, for reports
     HELD = "held.npz"  #: predictions of held-out rows, for intervals and sets

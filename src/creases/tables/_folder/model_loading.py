@@ -17,8 +17,9 @@ from creases._text import plural
 from creases.errors import FileError
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._folder.folder import RunFile
+from creases.tables._folder.records import read_record
 from creases.tables._model.row_model import RowModel
-from creases.tables._model.schema import RowSchema
+from creases.tables._model.schema import Facts, RowSchema
 from creases.tables._model.table_model import TableModel
 from creases.tables._stages.model import CurveModel
 
@@ -48,6 +49,7 @@ def load(folder: str | Path) -> TableModel | GrownModel:
         model = _MAKERS[kind](description, encoding, folder)
         _check_outputs(model)
         _check_encoding(model, description["task"])
+        _check_effects(model)
         return model
     except KeyError as problem:
         raise FileError(f"{path} is damaged or of another version: there is no {problem}; {_hint(folder)}") from None
@@ -67,14 +69,13 @@ def load_fit(folder: str | Path) -> tuple[TableModel, FitSettings]:
     scored = replace(model, data=data)
     if not settings.config.refit:
         return scored, settings
-    return replace(model, data=data.without_test(), _facts={**model._facts, "scored": scored}), settings
+    return replace(model, data=data.without_test(), _scored=scored), settings
 
 
 def _make_table_model(description: dict[str, Any], encoding: TableEncoding | None, folder: Path) -> TableModel:
     function = CurveModel.from_dict(description["parts"])
     model = TableModel(function=function, **_shared(description, encoding, folder))
-    _check_inputs(model, len(function.features))
-    _check_effects(model, description["effects"])
+    _check_inputs(model, len(function.curves))
     return model
 
 
@@ -87,8 +88,6 @@ def _make_grown_model(description: dict[str, Any], encoding: TableEncoding | Non
     model = GrownModel(function=net, **regions, **_shared(description, encoding, folder))
     _check_inputs(model, net.n_in)
     _check_regions(model, description["units"])
-    if "effects" in description:
-        _check_effects(model, description["effects"])
     return model
 
 
@@ -103,7 +102,6 @@ def _shared(description: dict[str, Any], encoding: TableEncoding | None, folder:
     """Return what every model has, by name."""
     trained, classes, target = description["trained_with"], description["classes"], description["target"]
     labels = description.get("labels")
-    facts = {name: description[name] for name in ("scores", "effects", "rows", "notes") if name in description}
     schema = RowSchema(
         features=_as_names(description["inputs"], "inputs"),
         classes=None if classes is None else _as_names(classes, "classes"),
@@ -115,16 +113,16 @@ def _shared(description: dict[str, Any], encoding: TableEncoding | None, folder:
         threshold=0.5 if (threshold := description["threshold"]) is None else threshold,
         labels=None if labels is None else np.asarray(labels),
     )
-    return {"schema": schema, "_facts": {"folder": folder} | facts}
+    return {"schema": schema, "_facts": read_record(Facts, description, "the model"), "_folder": folder}
 
 
-def _check_effects(model: RowModel, effects: Any) -> None:
-    """Refuse effects that are not of the model's parts, each with a size and a range."""
-    names = model._terms().parts
-    if not isinstance(effects, dict) or sorted(effects) != sorted(names):
-        raise ValueError(f"effects must be those of {', '.join(names)}")
-    values = np.asarray([effects[name] for name in names], np.float64)
-    check_entries({"effects": values}, "the model", effects=finite(len(names), 3))
+def _check_effects(model: RowModel) -> None:
+    """Refuse effects that are not of the model's parts, or not finite; a network of many inputs may have none."""
+    names, effects = model._terms().parts, model._facts.effects
+    if effects is None and not isinstance(model, TableModel):
+        return
+    if effects is None or sorted(effects) != sorted(names) or not np.isfinite(list(effects.values())).all():
+        raise ValueError(f"effects must be those of {', '.join(names)}, each finite")
 
 
 def _check_inputs(model: RowModel, inside: int) -> None:

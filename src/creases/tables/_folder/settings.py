@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import json
 import os
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from creases._files import parse_json, read_text, write_json
+import numpy as np
+
+from creases._files import open_npz, parse_json, read_text, write_atomically, write_json
+from creases._schema import BOOL, STRING, check_entries, finite
 from creases.errors import CreasesError, FileError, InputError
 from creases.problems import Problem, names
 from creases.problems import get as get_problem
+from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._folder.folder import RunFile
 from creases.tables._reading.table import read_table
 from creases.tables._split.split import CurveConfig, TableSplit
@@ -24,11 +29,36 @@ if TYPE_CHECKING:
     from creases.growth import GrowthConfig
     from creases.tables._streaming.files import TableFiles
 
-_VERSION = 5
+_VERSION = 6
 
 
 #: Settings of how a table is read.
-_READING = ("target", "task", "missing", "inputs", "drop", "kinds", "codes")
+_READING = ("target", "task", "missing", "inputs", "drop", "kinds", "codes", "missing_marks")
+
+
+#: Tables of more numbers are not stored again beside their model.
+MOST_NUMBERS = 20_000_000
+
+#: The arrays of a problem that are stored.
+_ARRAYS = ("X", "y", "rows", "weight", "exposure", "groups")
+
+
+def _load_rows(folder: Path) -> Problem:
+    """Return the table whose encoded rows are in the folder of its model."""
+    path = folder / RunFile.ROWS
+    try:
+        encoding = TableEncoding.from_dict(parse_json(read_text(folder / RunFile.ENCODING)))
+        with open_npz(path) as arrays:
+            about = json.loads(str(arrays["about"]))
+            values: dict[str, Any] = {name: arrays[name] for name in _ARRAYS if name in arrays}
+        check_entries(about, str(path), name=STRING, description=STRING, is_time=BOOL)
+        names = tuple(feature.name for feature in encoding.features)
+        problem = Problem(**values, **about, features=names, classes=encoding.classes, encoding=encoding)
+        sizes = {name: finite(len(problem.X)) for name in _ARRAYS[2:] if name in values}
+        check_entries({name: np.asarray(values[name], np.float64) for name in sizes}, str(path), **sizes)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise FileError(f"cannot read {path} ({error}); fit the table again") from None
+    return replace(problem, target=encoding.target)
 
 
 @dataclass(frozen=True)
@@ -48,7 +78,11 @@ class TableSettings(ABC):
     drop: tuple[str, ...] = ()  #: columns to leave out
     kinds: Mapping[str, str] | None = None  #: kinds of columns, instead of what they look like
     codes: Mapping[str, list[float]] | None = None  #: numbers that are levels of their own, by column
+    missing_marks: tuple[str, ...] | None = None  #: texts that stand for a missing value; None for the usual ones
     config: Any = None  #: the options
+    stored: tuple[Path, str] | None = field(
+        default=None, compare=False
+    )  #: folder with rows of data that have moved, digest
 
     @property
     def is_file(self) -> bool:
@@ -73,10 +107,12 @@ class TableSettings(ABC):
 
     def _read(self) -> Problem:
         """Return the table of one file, or the built-in problem."""
+        if self.stored is not None:
+            return _load_rows(self.stored[0])
         if self.is_file:
             return read_table(self.data, header=self.header, **self._reading)
-        for name in ("target", "task", "inputs", "drop", "kinds", "codes", "weight", "exposure", "groups", "time"):
-            if getattr(self, name, None):
+        for name in (*_READING, "weight", "exposure", "groups", "time"):
+            if name != "missing" and getattr(self, name, None):
                 raise InputError(name, "not be given for a built-in problem", f"{getattr(self, name)!r}")
         return get_problem(self.data)
 
@@ -84,6 +120,8 @@ class TableSettings(ABC):
         """Return a digest of the data's file, or of the names and dates of many; "" for a built-in problem."""
         if not self.is_file:
             return ""
+        if self.stored is not None:
+            return self.stored[1]
         if (files := self.find_files()) is not None:
             return files.digest()
         try:
@@ -93,7 +131,9 @@ class TableSettings(ABC):
             raise FileError(f"cannot read {self.data}: {problem.strerror}") from None
 
     def _source(self) -> dict[str, Any]:
-        return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "config"}
+        return {
+            entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in ("config", "stored")
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return every setting by its name, those of the configuration included."""
@@ -116,14 +156,18 @@ class TableSettings(ABC):
             if name == "codes":
                 pairs = [f"{column}={code:g}" for column, each in value.items() for code in each]
                 words += [word for pair in pairs for word in ("--code", pair)]
+            elif name == "missing_marks":
+                words += [f"--missing-mark={mark}" for mark in value or ("",)]
             elif name in ("shapes", "kinds"):
                 flag = "--shape" if name == "shapes" else "--kind-of"
                 words += [word for pair in value.items() for word in (flag, "=".join(pair))]
             elif isinstance(value, bool):
                 words.append(f"--{'' if value else 'no-'}{option}")
             else:
-                text = f"{value / 1e9:g}" if name == "max_memory" else _option_text(value)  # gigabytes
-                words += [f"--{option}", text]
+                if isinstance(value, dict):
+                    value = tuple(f"{key}={weight:g}" for key, weight in value.items())  # yes=5
+                value = f"{value / 1e9:g}" if name == "max_memory" else value  # gigabytes
+                words += [f"--{option}", ",".join(map(str, value)) if isinstance(value, tuple) else str(value)]
         return shlex.join(["creases", self.verb, *words, "--out", folder])
 
     def save(self, folder: Path) -> None:
@@ -131,6 +175,16 @@ class TableSettings(ABC):
         value = {"creases-run": _VERSION, "kind": self.kind, **self._source(), "config": self.config.to_dict()}
         value["digest"] = self.digest()
         write_json(value, folder / RunFile.SETTINGS)
+
+    def store_rows(self, problem: Problem, folder: Path) -> Path | None:
+        """Write the encoded rows of a file into the folder, unless there are too many, for when the file has moved."""
+        if not self.is_file or problem.encoding is None or problem.X.size > MOST_NUMBERS:
+            return None
+        arrays = {name: array for name in _ARRAYS if (array := getattr(problem, name)) is not None}
+        plain = {name: getattr(problem, name) for name in ("name", "description", "is_time")}
+        with write_atomically(folder / RunFile.ROWS) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, about=np.array(json.dumps(plain)), **arrays)
+        return folder / RunFile.ROWS
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -159,11 +213,11 @@ class FitSettings(TableSettings):
     @staticmethod
     def read_config(options: dict[str, Any]) -> CurveConfig:
         """Return the options that a file holds."""
-        return CurveConfig.from_dict(options)
+        return CurveConfig(**options)
 
     def find_files(self) -> TableFiles | None:
         """Return the files of a table that is read in blocks; None for one that is read as a whole."""
-        if not self.is_file:
+        if not self.is_file or self.stored is not None:
             return None
         from creases.tables._streaming.find import find_table_files
 
@@ -179,7 +233,7 @@ class FitSettings(TableSettings):
         if self.find_files() is not None:
             return self.load_split().problem
         problem = self._read()
-        if not self.is_file or problem.wider is None:
+        if problem.wider is None:
             return problem
         from creases.tables._fit.doubtful_columns import settle_columns  # imports scipy
 
@@ -215,7 +269,7 @@ class RunSettings(TableSettings):
         """Return None: a network grows on a table that is read as a whole; one of several files is refused."""
         from creases.tables._streaming.find import find_table_files
 
-        if self.is_file and (files := find_table_files(self.data, header=self.header)) is not None:
+        if self.is_file and not self.stored and (files := find_table_files(self.data, header=self.header)):
             hint = "use creases fit, which reads tables larger than memory, or one file"
             raise InputError("data", "fit in memory: a network grows on all rows at once", files.label, hint)
         return None
@@ -252,8 +306,8 @@ _KINDS: dict[str, type[FitSettings] | type[RunSettings]] = {each.kind: each for 
 
 #: Settings of a growth run that ``creases grow`` has as options.
 COMMAND_OPTIONS = (
-    "target", "task", "missing", "header", "inputs", "drop", "kinds", "codes", "test_fraction", "class_weight",
-    "threshold", "when", "how", "hidden", "budget", "max_units", "seed",
+    "target", "task", "missing", "header", "inputs", "drop", "kinds", "codes", "missing_marks", "test_fraction",
+    "class_weight", "threshold", "when", "how", "hidden", "budget", "max_units", "seed",
 )  # fmt: skip
 
 
@@ -271,12 +325,15 @@ def load_settings(folder: Path) -> FitSettings | RunSettings:
         saved = parse_json(read_text(folder / RunFile.SETTINGS))
         if (version := saved.pop("creases-run")) != _VERSION:
             raise ValueError(f"version {version}, expected {_VERSION}")
-        digest, kind = saved.pop("digest"), saved.pop("kind")
+        digest, kind = str(saved.pop("digest")), saved.pop("kind")
         if kind not in _KINDS:
             raise ValueError(f"there is no kind {kind!r}")
-        for name in ("inputs", "drop"):
+        for name in ("inputs", "drop", "missing_marks"):
             saved[name] = None if saved[name] is None else tuple(saved[name])
-        settings = _KINDS[kind](**{**saved, "config": _KINDS[kind].read_config(saved["config"])})
+        settings = _KINDS[kind](**{**saved, "stored": None, "config": _KINDS[kind].read_config(saved["config"])})
+        has_moved = settings.is_file and not glob.has_magic(settings.data) and not Path(settings.data).exists()
+        if has_moved and (folder / RunFile.ROWS).is_file():
+            settings = replace(settings, stored=(folder, digest))
         changed = settings.digest() != digest
     except FileNotFoundError:
         if not folder.exists():
@@ -295,13 +352,6 @@ def _growth_config(options: dict[str, Any]) -> GrowthConfig:
     from creases.growth import GrowthConfig  # imports torch
 
     return GrowthConfig.from_dict(options)
-
-
-def _option_text(value: Any) -> str:
-    """Return the value of an option as the command line takes it: ``4,4`` for widths, ``yes=5`` for weights."""
-    if isinstance(value, dict):
-        return ",".join(f"{name}={weight:g}" for name, weight in value.items())
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def resolve_data(data: str) -> str:

@@ -1,286 +1,358 @@
-"""The steps of a model in other languages: one SELECT of SQL, and a Python module without imports but ``math``."""
+"""The steps of a model in other languages: a Python module that imports nothing but ``math``, and one SELECT of SQL.
+
+Both are built as trees, whose writers quote: a name of a table is a text or a quoted name there, and nothing else.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+import ast
+import inspect
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
-from creases.tables._model.program import (
-    FIELDS,
-    Choose,
-    Dot,
-    Exp,
-    Field,
-    If,
-    Interpolate,
-    Missing,
-    Name,
-    Number,
-    Operation,
-    Program,
-    Word,
-)
+import numpy as np
 
-#: Words of text that stand for a missing value in Python.
-GAPS = ("", "na", "n/a", "nan", "null", "?")
+from creases.errors import InputError
+from creases.tables._columns import nodes
+from creases.tables._columns.nodes import SPACES
+from creases.tables._model import program as steps
+from creases.tables._model import row_cells
+from creases.tables._model.program import Program
+
+# -- Python -----------------------------------------------------------------------------------------------------------
 
 
-def number_spellings(text: str) -> list[str]:
-    """Return how a text that is a whole number may be written: 3 and 3.0."""
-    return [text, f"{text}.0"] if re.fullmatch(r"-?\d+", text) else [text]
+def write_python(program: Program) -> str:
+    """Return a module with ``predict(row)`` and ``outputs(row)`` of a row by the names of its columns.
+
+    It is that of :mod:`creases.tables._model.row_cells` with the steps of the program.
+    """
+    module = ast.parse(inspect.getsource(row_cells))
+    constants = {"COLUMNS": {each.name: each.about for each in program.inputs}}
+    body: list[ast.stmt] = []
+    for node in module.body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            body.append(_assign(node.target.id, _value(constants[node.target.id])))
+        elif not isinstance(node, ast.ImportFrom):
+            body.append(node)
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+            for argument in node.args.args:
+                argument.annotation = None
+            if node.name == "calculate":
+                node.body[1:] = _calculate(program)
+    return ast.unparse(ast.fix_missing_locations(ast.Module(body, []))) + "\n"
+
+
+def _calculate(program: Program) -> list[ast.stmt]:
+    """Return the statements that calculate the predictions of a row."""
+    body: list[ast.stmt] = []
+    for k, each in enumerate(program.inputs):
+        if f"missing{k}" in program.stages[0]:
+            body.append(_assign(f"cell{k}", _fill("read(row[name])", name=_value(each.name))))
+    for stage in program.stages:
+        body += [_assign(name, _python(node, program.inputs)) for name, node in stage.items()]
+        if flags := {program.inputs[k].name: ast.Name(name) for name, k in program.unread.items() if name in stage}:
+            body.append(ast.Expr(_fill("refuse(row, flags)", flags=_value(flags))))
+    outputs = {title: ast.Name(name) for name, title in program.outputs.items()}
+    values = [ast.Name("decision")] if program.labels else [*outputs.values()]
+    value = values[0] if len(values) == 1 else ast.List([*values])
+    return [*body, ast.Return(ast.Tuple([value, _value(outputs)]))]
+
+
+def _assign(name: str, value: ast.expr) -> ast.Assign:
+    return ast.Assign([ast.Name(name)], value)
+
+
+def _value(value: Any) -> ast.expr:
+    """Return plain data, with trees in it, as a tree."""
+    if isinstance(value, ast.expr):
+        return value
+    if isinstance(value, Mapping):
+        return ast.Dict([*map(_value, value)], [*map(_value, value.values())])
+    if isinstance(value, list | tuple):
+        return ast.Tuple([*map(_value, value)])
+    return ast.Constant(value)
+
+
+def _fill(template: str, **parts: Any) -> Any:
+    """Return an expression of ours with trees, or plain data, in place of some of its names."""
+    tree = ast.parse(template, mode="eval")
+    put = {name: _value(part) for name, part in parts.items()}
+    for node in ast.walk(tree):
+        for name, value in ast.iter_fields(node):
+            values = value if isinstance(value, list) else [value]
+            new = [put.get(each.id, each) if isinstance(each, ast.Name) else each for each in values]
+            setattr(node, name, new if isinstance(value, list) else new[0])
+    return tree.body
+
+
+_TEMPLATES: dict[Any, str] = {op: f"a {op} b" for op in ("+", "-", "*", "/", "%", "<", "and", "or")}
+_TEMPLATES |= {"=": "a == b", "min": "min(a, b)", "max": "max(a, b)"}
+_TEMPLATES |= {nodes.If: "yes if condition else no", steps.Exp: "math.exp(value)"}
+
+
+def _python(node: Any, inputs: Sequence[nodes.Input]) -> Any:
+    """Return a step as an expression of Python."""
+
+    def names(names: Iterable[str]) -> list[ast.Name]:
+        return [*map(ast.Name, names)]
+
+    match node:
+        case int() | float():
+            return _value(node)
+        case nodes.Name(name):
+            return ast.Name(name)
+        case nodes.If() | nodes.Operation() | steps.Exp():
+            template = _TEMPLATES[node.op if isinstance(node, nodes.Operation) else type(node)]
+            return _fill(template, **{name: _python(part, inputs) for name, part in vars(node).items() if name != "op"})
+        case steps.Interpolate(name, knots, values):
+            return _fill("interpolate(x, q, v)", x=ast.Name(name), q=knots.tolist(), v=values.tolist())
+        case steps.Dot(each, weights, constant, is_positive):
+            template = "max(weigh(u, w, c), 0.0)" if is_positive else "weigh(u, w, c)"
+            return _fill(template, u=names(each), w=weights.tolist(), c=constant)
+        case steps.Largest(each):
+            return _fill("max(u)", u=names(each))
+        case steps.Decide(each, labels, "", limit):
+            return _fill("b if x > c else a", x=ast.Name(each[0]), a=labels[0], b=labels[1], c=limit)
+        case steps.Decide(each, labels, largest):
+            return _fill("a[u.index(x)]", a=labels, u=names(each), x=ast.Name(largest))
+    column = inputs[node.column]
+    cell, is_there = ast.Name(f"cell{node.column}"), ast.Name(f"shaped{node.column}")
+    match node:
+        case nodes.Missing():
+            return _fill("int(is_missing(cell, gaps))", cell=cell, gaps=column.gaps)
+        case nodes.Number(_, other):
+            return _fill("number(cell, is_spelled, other)", cell=cell, is_spelled=column.is_spelled, other=other)
+        case nodes.Shaped():
+            return _fill("is_shaped(cell, shapes)", cell=cell, shapes=nodes.SHAPES[column.cells])
+        case nodes.Field(_, start, length, absent):
+            return _fill("date_field(cell, s, a, b, c)", cell=cell, s=is_there, a=start, b=length, c=absent)
+        case nodes.Choose(_, texts, numbers, other):
+            if column.cells == "number":
+                cell = _fill("number(cell, is_spelled, None)", cell=cell, is_spelled=column.is_spelled)
+            return _fill("choose(cell, i, t, n, o)", cell=cell, i=column.ignores, t=texts, n=numbers, o=other)
+    raise AssertionError(node)
 
 
 # -- SQL --------------------------------------------------------------------------------------------------------------
 
+#: Terms of a sum that are written without brackets: databases limit how deep expressions are.
+_TERMS = 100
+
+#: Letters of a column's name that PostgreSQL tells apart.
+_BYTES = 63
+
+
+def sql_names(program: Program) -> dict[str, str]:
+    """Return what columns and predictions are called: one of two that differ in case or late only is numbered."""
+    result: dict[str, str] = {}
+    for names in ([each.name for each in program.inputs], [f"predicted {program.target}", *program.outputs.values()]):
+        taken: set[bytes] = set()
+        for name in dict.fromkeys(names):
+            alias, count = name, 1
+            while (key := alias.casefold().encode("utf-8", "replace")[:_BYTES]) in taken:
+                count += 1
+                alias = f"{name.encode('utf-8', 'replace')[: _BYTES - 9].decode('utf-8', 'ignore')} ({count})"
+            taken.add(key)
+            result.setdefault(name, alias)
+    return result
+
 
 def write_sql(program: Program, table: str) -> str:
-    """Return one SELECT of the predictions for a table's rows: CASE, arithmetic, EXP, SUBSTR and %.
+    """Return one SELECT of the predictions for a table's rows, for SQLite, PostgreSQL and DuckDB.
 
     A count of all rows in every stage keeps databases from writing a step out wherever it is used, which would take
     exponentially long.
     """
-    query = f"{_quote(table)} AS t"
-    for number, stage in enumerate(program.stages):
-        steps = [
-            *(f"{_sql(node)} AS {_own(name)}" for name, node in stage.items()),
-            f"COUNT(*) OVER () AS {_own(number)}",
+    return _Sql(program, table).select()
+
+
+_OPERATORS: dict[str, Any] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "%": operator.mod, "<": operator.lt,
+    "=": lambda a, b: a.eq(b), "and": lambda a, b: a.and_(b), "or": lambda a, b: a.or_(b),
+}  # fmt: skip
+
+
+class _Sql:
+    """Writes steps as expressions of SQL; those of sqlglot take operators of Python, and put brackets."""
+
+    def __init__(self, program: Program, table: str) -> None:
+        import sqlglot.expressions as exp
+
+        self.exp, self.program, self.table = exp, program, table
+        names = [each.name for each in program.inputs]
+        for text in [table, *names, *program.outputs.values(), *map(str, program.labels)]:
+            if any(letter == "\0" or "\ud800" <= letter < "\ue000" for letter in text):
+                raise InputError("path", "be of a model whose names are text in SQL", repr(text), "export Python")
+        self.names = sql_names(program)
+        self.prefix = "creases"
+        while any(name.casefold().startswith(self.prefix) for name in (table, *names)):
+            self.prefix += "_"
+
+    def select(self) -> str:
+        exp, program = self.exp, self.program
+        read = [k for k in range(len(program.inputs)) if f"missing{k}" in program.stages[0]]
+        stages = [{f"text{k}": self.cell_text(k) for k in read}]
+        stages += [{name: self.write(node) for name, node in stage.items()} for stage in program.stages]
+        stages[1] |= {f"cell{k}": self.cell_number(k) for k in read if program.inputs[k].cells == "number"}
+        about = exp.values([(self.names[each.name], each.about) for each in program.inputs], alias="listed")
+        sources = [(f'"{self.prefix} columns"(name, cells)', exp.select("*").from_(about))]
+        source = self.table
+        for number, stage in enumerate(stages):
+            steps = [exp.alias_(each, f"{self.prefix} {name}", quoted=True) for name, each in stage.items()]
+            barrier = exp.Window(this=exp.Count(this=exp.Star()))
+            steps.append(exp.alias_(barrier, f"{self.prefix} {number}", quoted=True))
+            query = exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier("rows")), *steps)
+            sources.append((f'"{self.prefix} stage {number}"', query.from_(self.rows(source))))
+            source = f"{self.prefix} stage {number}"
+        titles = {"decision": f"predicted {program.target}"} if program.labels else {}
+        titles |= program.outputs
+        is_read = self.total([exp.convert(0), *map(self.step, program.unread)]).eq(0)
+        shown = [
+            exp.alias_(self.case([(is_read, self.step(name))], exp.null()), self.names[title], quoted=True)
+            for name, title in titles.items()
         ]
-        lines = ",\n  ".join(steps)
-        source = f"({query}) AS s" if number else query
-        query = f"SELECT {'s' if number else 't'}.*,\n  {lines}\nFROM {source}"
-    names = [(name, name) for name in program.numbers]
-    names = [("decision", f"predicted {program.target}"), *names] if program.decision else names
-    shown = ",\n  ".join(f"{_own(name)} AS {_quote(title)}" for name, title in names)
-    about = "".join(f"-- {name}: {text}\n" for name, text in program.columns.items())
-    head = f"-- predictions of {program.target}; add columns of the table to the first list to see them too\n"
-    return f"{head}{about}SELECT\n  {shown}\nFROM ({query}) AS s\n"
+        query = exp.select(*shown).from_(self.rows(source))
+        for name, stage_query in sources:
+            query = query.with_(name, as_=stage_query, copy=False)
+        query.add_comments([_SQL_ABOUT])
+        texts = [*self.names.values(), self.table]
+        is_pretty = all(text.isprintable() and "SQLGLOT" not in text for text in texts)  # its layout breaks lines
+        return str(query.sql(dialect="postgres", pretty=is_pretty)) + "\n"
+
+    def rows(self, table: str) -> Any:
+        name = self.exp.Table(this=self.exp.to_identifier(table, quoted=True))
+        return self.exp.alias_(name, "rows", table=True)
+
+    def step(self, name: str) -> Any:
+        return self.exp.column(f"{self.prefix} {name}", quoted=True)
+
+    def raw(self, k: int) -> Any:
+        name = self.exp.to_identifier(self.names[self.program.inputs[k].name], quoted=True)
+        return self.exp.Column(this=name, table=self.exp.to_identifier("rows"))
+
+    def call(self, function: str, *arguments: Any) -> Any:
+        return self.exp.Anonymous(this=function, expressions=[*map(self.exp.convert, arguments)])
+
+    def cell_text(self, k: int) -> Any:
+        """Return the text of a column's cells, without white space around it."""
+        column = self.program.inputs[k]
+        text = self.call("TRIM", self.exp.cast(self.raw(k), "text"), SPACES)
+        if column.ignores == "marks":
+            for letter in "_-\t\n\r\xa0":
+                text = self.call("REPLACE", text, letter, " ")
+            for pair in ((" ", " \x01"), ("\x01 ", ""), ("\x01", "")):  # of many spaces one
+                text = self.call("REPLACE", text, *pair)
+            text = self.call("TRIM", text)
+        if column.cells == "date":  # some programs write fractions of seconds that are none
+            text = self.call("REPLACE", text, ".000000", "")
+        if column.cells == "time":
+            longer = self.exp.DPipe(this=self.exp.convert("0"), expression=text)
+            text = self.case([(self.call("SUBSTR", text, 2, 1).eq(":"), longer)], text)
+        return text
+
+    def cell_number(self, k: int) -> Any:
+        """Return the number of a column's cells; NULL where there is none."""
+        raw = self.raw(k)
+        number = self.exp.cast(raw, "double precision", dialect="postgres")
+        # in SQLite a text equals its number, but for one behind COALESCE, which has lost the type of its column
+        read = self.call("COALESCE", raw, raw).eq(raw + 0)
+        if self.program.inputs[k].is_spelled:
+            read = number.eq(raw).or_(read)
+        return self.exp.case().when(read.and_((number - number).eq(0)), number)
+
+    def write(self, node: Any) -> Any:
+        exp, write = self.exp, self.write
+        match node:
+            case int() | float():
+                return exp.convert(node)
+            case nodes.Name(name):
+                return self.step(name)
+            case nodes.If(condition, yes, no):
+                return self.case([(write(condition), write(yes))], write(no))
+            case nodes.Operation("/", a, b):
+                quotient = write(a) * exp.Literal.number("1.0") / write(b)
+                quotient.set("typed", True)  # without a cast: in PostgreSQL % takes no floats
+                return quotient
+            case nodes.Operation("min" | "max" as op, a, b):
+                pair = [write(a), write(b)]
+                return self.case([(pair[0] <= pair[1], pair[op == "max"])], pair[op == "min"])
+            case nodes.Operation(op, a, b):
+                return _OPERATORS[op](write(a), write(b))
+            case steps.Exp(value):
+                return self.call("EXP", write(value))
+            case steps.Interpolate(name, knots, values):
+                x, first = self.step(name), values[0].item()
+                pairs = [(x <= knots[0].item(), first)]
+                for q, end, v, slope in zip(knots, knots[1:], values, np.diff(values) / np.diff(knots), strict=False):
+                    rise = exp.convert(slope.item()) * (x - q.item())
+                    pairs.append((x < end.item(), rise + v.item() if slope else v.item()))
+                return self.case(pairs, values[-1].item())
+            case steps.Dot(names, weights, constant, is_positive):
+                weighted = zip(map(self.step, names), weights.tolist(), strict=True)
+                terms = [step if w == 1 else exp.convert(w) * step for step, w in weighted]
+                total = self.total([exp.convert(constant), *terms])
+                return self.case([(total > 0, total)], 0) if is_positive else total
+            case steps.Largest(names):
+                scores = [*map(self.step, names)]
+                return self.case([(exp.and_(*(a >= b for b in scores)), a) for a in scores[:-1]], scores[-1])
+            case steps.Decide(names, labels, "", limit):
+                return self.case([(self.step(names[0]) > limit, labels[1])], labels[0])
+            case steps.Decide(names, labels, largest):
+                is_largest = [self.step(name).eq(self.step(largest)) for name in names]
+                return self.case(zip(is_largest, labels[:-1], strict=False), labels[-1])
+        return self.cell(node, self.step(f"text{node.column}"), self.program.inputs[node.column])
+
+    def cell(self, node: Any, text: Any, column: nodes.Input) -> Any:
+        exp, number = self.exp, self.step(f"cell{node.column}")
+        match node:
+            case nodes.Missing():
+                return self.case([(text.is_(exp.null()).or_(text.isin(*column.gaps)), 1)], 0)
+            case nodes.Number(_, other):
+                return self.call("COALESCE", number, other)
+            case nodes.Shaped():
+                for digit in "123456789":
+                    text = self.call("REPLACE", text, digit, "0")
+                return self.case([(text.isin(*nodes.SHAPES[column.cells]), 1)], 0)
+            case nodes.Field(k, start, length, absent):
+                digits = self.call("SUBSTR", text, start, length)
+                is_there = self.step(f"shaped{k}").eq(1).and_(digits > "")
+                return self.case([(is_there, exp.cast(digits, "int"))], absent)
+            case nodes.Choose(_, texts, numbers, other):
+                is_number = column.cells == "number"
+                groups: dict[float, list[Any]] = {}
+                for key, value in numbers.items() if is_number else texts.items():
+                    groups.setdefault(value, []).append(key)
+                key = number if is_number else self.plain(text, column.ignores, texts)
+                return self.case([(key.isin(*each), value) for value, each in groups.items() if value != other], other)
+        raise AssertionError(node)
+
+    def plain(self, text: Any, ignores: str, words: Iterable[str]) -> Any:
+        """Return what counts of a text, where it may be one of some words: without case, also of letters not ASCII."""
+        if ignores == "nothing":
+            return text
+        for letter in sorted({letter for word in words for letter in word if not letter.isascii()}):
+            if letter.upper().lower() == letter != letter.upper():
+                text = self.call("REPLACE", text, letter.upper(), letter)
+        return self.call("LOWER", text)
+
+    def case(self, pairs: Iterable[tuple[Any, Any]], other: Any) -> Any:
+        cases = self.exp.case()
+        for condition, value in pairs:
+            cases = cases.when(condition, self.exp.convert(value), copy=False)
+        return cases.else_(self.exp.convert(other)) if cases.args["ifs"] else self.exp.convert(other)
+
+    def total(self, terms: Sequence[Any]) -> Any:
+        """Return the sum of terms, in brackets where they are many."""
+        while len(terms) > _TERMS:
+            terms = [self.exp.paren(self.total(terms[k : k + _TERMS])) for k in range(0, len(terms), _TERMS)]
+        return reduce(lambda total, term: self.exp.Add(this=total, expression=term), terms)
 
 
-def _own(name: object) -> str:
-    """Return the column of a step, which no column of the table is likely to be called."""
-    return _quote(f"creases {name}")
-
-
-def _quote(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
-def _literal(value: float) -> str:
-    """Return a number that is a float in every database."""
-    text = repr(float(value))
-    return f"({text})" if text.startswith("-") else text
-
-
-def _sql(node: Any) -> str:
-    if isinstance(node, int | float):
-        return str(node) if isinstance(node, int) and node >= 0 else _literal(node)
-    return _SQL[type(node)](node)
-
-
-def _sql_missing(node: Missing) -> str:
-    cell = _quote(node.column)
-    if node.known is not None:
-        known = ", ".join(_text(word) for word in node.known)
-        return f"CASE WHEN LOWER(TRIM({cell})) IN ({known}) THEN 0 ELSE 1 END"
-    gone = f"{cell} IS NULL" + (f" OR CAST({cell} AS VARCHAR(30)) = ''" if node.is_date else "")
-    return f"CASE WHEN {gone} THEN 1 ELSE 0 END"
-
-
-def _sql_field(node: Field) -> str:
-    start, length = FIELDS[node.part]
-    digits = f"SUBSTR(CAST({_quote(node.column)} AS VARCHAR(30)), {start}, {length})"
-    return f"CASE WHEN {digits} > '' THEN CAST({digits} AS INTEGER) ELSE {int(node.missing)} END"
-
-
-def _sql_choose(node: Choose) -> str:
-    cell = _quote(node.column)
-    text = f"LOWER(TRIM({cell}))" if node.ignores_case else f"CAST({cell} AS VARCHAR(1000))"
-    groups: dict[float, list[str]] = {}
-    for word, value in node.values.items():
-        if value != node.other:
-            groups.setdefault(value, []).extend(map(_text, number_spellings(word)))
-    whens = [f"WHEN {text} IN ({', '.join(words)}) THEN {_literal(value)}" for value, words in groups.items()]
-    gone = f"WHEN {cell} IS NULL THEN {_literal(node.missing)} " if node.missing != node.other else ""
-    if not gone and not whens:
-        return _literal(node.other)
-    return f"CASE {gone}{' '.join(whens)} ELSE {_literal(node.other)} END"
-
-
-def _sql_interpolate(node: Interpolate) -> str:
-    x = _own(node.of.name)
-    whens = [f"WHEN {x} <= {_literal(node.knots[0])} THEN {_literal(node.values[0])}"]
-    whens += [f"WHEN {x} < {_literal(b)} THEN {piece}" for b, piece in _pieces(node, x, _literal)]
-    end = _open_end(node, x, _literal)
-    return f"CASE {' '.join(whens)} ELSE {end} END"
-
-
-def _pieces(node: Interpolate, x: str, literal: Callable[[float], str]) -> list[tuple[float, str]]:
-    """Return the end of each piece, and the piece as a line from its start."""
-    knots, values = node.knots.tolist(), node.values.tolist()
-    pieces = []
-    for a, b, u, v in zip(knots, knots[1:], values, values[1:], strict=False):
-        slope = (v - u) / (b - a)
-        pieces.append((b, literal(u) if not slope else f"{literal(u)} + {literal(slope)} * ({x} - {literal(a)})"))
-    return pieces
-
-
-def _open_end(node: Interpolate, x: str, literal: Callable[[float], str]) -> str:
-    if not node.is_open:
-        return literal(node.values[-1])
-    slope = (node.values[-1] - node.values[-2]) / (node.knots[-1] - node.knots[-2])
-    return f"{literal(node.values[-1])} + {literal(slope)} * ({x} - {literal(node.knots[-1])})"
-
-
-def _sql_dot(node: Dot) -> str:
-    total = _sum(node, _own, _literal)
-    return f"CASE WHEN {total} > 0 THEN {total} ELSE 0 END" if node.is_positive else total
-
-
-def _sum(node: Dot, name: Callable[[str], str], literal: Callable[[float], str]) -> str:
-    parts = [
-        name(step) if weight == 1 else f"{literal(weight)} * {name(step)}"
-        for step, weight in zip(node.names, node.weights.tolist(), strict=True)
-    ]
-    return " + ".join([literal(node.constant), *parts])
-
-
-def _sql_operation(node: Operation) -> str:
-    a, b = _sql(node.a), _sql(node.b)
-    if node.op in ("max", "min"):
-        return f"CASE WHEN {a} {'>=' if node.op == 'max' else '<='} {b} THEN {a} ELSE {b} END"
-    if node.op == "/":
-        return f"(({a}) * 1.0 / ({b}))"
-    return f"({a} {node.op.upper()} {b})"
-
-
-_SQL: Mapping[type, Callable[[Any], str]] = {
-    Number: lambda node: f"COALESCE({_quote(node.column)}, {_literal(node.missing)})",
-    Missing: _sql_missing,
-    Field: _sql_field,
-    Choose: _sql_choose,
-    Name: lambda node: _own(node.name),
-    Operation: _sql_operation,
-    If: lambda node: f"CASE WHEN {_sql(node.condition)} THEN {_sql(node.yes)} ELSE {_sql(node.no)} END",
-    Exp: lambda node: f"EXP({_sql(node.value)})",
-    Interpolate: _sql_interpolate,
-    Dot: _sql_dot,
-    Word: lambda node: _text(node.label) if isinstance(node.label, str) else str(node.label),
-}
-
-# -- Python -----------------------------------------------------------------------------------------------------------
-
-_HELPERS = """
-
-def _is_missing(cell):
-    return cell is None or cell != cell or (isinstance(cell, str) and cell.strip().lower() in {gaps})
-
-
-def _text(cell):
-    if isinstance(cell, float) and cell == int(cell):
-        cell = int(cell)
-    return str(cell).strip()
-
-
-def _number(cell, missing):
-    return missing if _is_missing(cell) else float(cell)
-
-
-def _field(cell, start, length, missing):
-    digits = "" if _is_missing(cell) else str(cell).strip()[start - 1 : start - 1 + length]
-    return int(digits) if digits else missing
-
-
-def _choose(cell, values, other, missing, ignores_case):
-    if _is_missing(cell):
-        return missing
-    return values.get(_text(cell).lower() if ignores_case else _text(cell), other)
-
-
-def _interpolate(x, knots, values, is_open):
-    if x <= knots[0]:
-        return values[0]
-    for k in range(1, len(knots)):
-        if x < knots[k] or (is_open and k == len(knots) - 1):
-            slope = (values[k] - values[k - 1]) / (knots[k] - knots[k - 1])
-            return values[k - 1] + slope * (x - knots[k - 1])
-    return values[-1]
-"""
-
-
-def write_python(program: Program) -> str:
-    """Return a module with ``predict(row)`` and ``outputs(row)`` of a row by the names of its columns."""
-    about = "\n".join(f"    {name!r}: {text}" for name, text in program.columns.items())
-    lines = []
-    for stage in program.stages:
-        lines += [f"    s[{name!r}] = {_python(node)}" for name, node in stage.items()]
-    named = ", ".join(f"{name!r}: s[{name!r}]" for name in program.numbers)
-    decision = "s['decision']" if program.decision else f"s[{program.numbers[0]!r}]"
-    if program.decision is None and len(program.numbers) > 1:
-        decision = "[" + ", ".join(f"s[{name!r}]" for name in program.numbers) + "]"
-    return (
-        f'"""Predictions of {program.target}.\n\nA row is a mapping from the names of columns to cells, None where '
-        f'they are missing:\n\n{about}\n"""\n\nimport math\n{_HELPERS.replace("{gaps}", repr(GAPS))}\n\n'
-        f"def _steps(row):\n    s = {{}}\n" + "\n".join(lines) + "\n    return s\n\n\n"
-        'def predict(row):\n    """Return the predicted class or value of a row."""\n'
-        f"    s = _steps(row)\n    return {decision}\n\n\n"
-        'def outputs(row):\n    """Return the predicted values or the probabilities of a row by their names."""\n'
-        f"    s = _steps(row)\n    return {{{named}}}\n"
-    )
-
-
-def _python(node: Any) -> str:
-    if isinstance(node, int | float):
-        return repr(node) if node >= 0 else f"({node!r})"
-    return _PYTHON[type(node)](node)
-
-
-def _python_missing(node: Missing) -> str:
-    cell = f"row[{node.column!r}]"
-    if node.known is not None:
-        return f"0.0 if not _is_missing({cell}) and _text({cell}).lower() in {node.known!r} else 1.0"
-    return f"1.0 if _is_missing({cell}) else 0.0"
-
-
-def _python_choose(node: Choose) -> str:
-    values = {word: value for word, value in node.values.items() if value != node.other}
-    return f"_choose(row[{node.column!r}], {values!r}, {node.other!r}, {node.missing!r}, {node.ignores_case})"
-
-
-def _python_operation(node: Operation) -> str:
-    a, b = _python(node.a), _python(node.b)
-    if node.op in ("max", "min"):
-        return f"{node.op}({a}, {b})"
-    return f"({a} {'==' if node.op == '=' else node.op} {b})"
-
-
-def _python_dot(node: Dot) -> str:
-    total = _sum(node, lambda step: f"s[{step!r}]", lambda value: _python(float(value)))
-    return f"max({total}, 0.0)" if node.is_positive else total
-
-
-def _floats(values: Any) -> str:
-    return repr(tuple(values.tolist()))
-
-
-_PYTHON: Mapping[type, Callable[[Any], str]] = {
-    Number: lambda node: f"_number(row[{node.column!r}], {node.missing!r})",
-    Missing: _python_missing,
-    Field: lambda node: (
-        f"_field(row[{node.column!r}], {FIELDS[node.part][0]}, {FIELDS[node.part][1]}, {int(node.missing)})"
-    ),
-    Choose: _python_choose,
-    Name: lambda node: f"s[{node.name!r}]",
-    Operation: _python_operation,
-    If: lambda node: f"({_python(node.yes)} if {_python(node.condition)} else {_python(node.no)})",
-    Exp: lambda node: f"math.exp({_python(node.value)})",
-    Interpolate: lambda node: (
-        f"_interpolate(s[{node.of.name!r}], {_floats(node.knots)}, {_floats(node.values)}, {node.is_open})"
-    ),
-    Dot: _python_dot,
-    Word: lambda node: repr(node.label),
-}
+_SQL_ABOUT = (
+    "Predictions for the rows of a table in SQLite, PostgreSQL or DuckDB. What its cells are to be is listed first; "
+    "a row with another cell has no prediction. Columns of the table can be added to this list."
+)

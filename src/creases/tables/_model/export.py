@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-import sqlite3
+import json
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from creases._files import write_atomically
-from creases._text import plural
-from creases._typing import Floats
-from creases.errors import InputError
+from creases._text import in_one_line, plural
+from creases._typing import Bools, Floats
+from creases.errors import InputError, RequestError
+from creases.tables._columns.codec import UNKNOWN, Feature
+from creases.tables._columns.nodes import Input
 from creases.tables._encoding.columns import ColumnEncoding
-from creases.tables._encoding.encoding import TableEncoding
-from creases.tables._model.dialects import write_python, write_sql
-from creases.tables._model.onnx_export import run_onnx, write_onnx
-from creases.tables._model.program import Dot, Interpolate, Program, label_numbers, make_program
+from creases.tables._model import run_export
+from creases.tables._model.dialects import sql_names, write_python, write_sql
+from creases.tables._model.onnx_export import write_onnx
+from creases.tables._model.program import Dot, Interpolate, Program, make_program
 from creases.tables._model.schema import RowFunction
 from creases.tables._model.sheet import write_sheet
-from creases.tables._stages.families import probabilities
+from creases.tables._reading.columns import from_texts
+from creases.tables._stages.families import log_odds, probabilities
 from creases.tables._words.rows import table_rows
 
 SUFFIXES = (".sql", ".py", ".xlsx", ".onnx")
 
-#: Rows that an export is compared on at most, and rows of a sheet.
-MOST_ROWS, SHEET_ROWS = 2_000, 100
-
-#: A value of a category that no table has, to compare what unknown values become.
-UNKNOWN = "a new value"
+#: Rows of a table that an export is compared on at most, such rows of a sheet, and rows of a sheet that is handed out.
+MOST_ROWS, MOST_SHEET_ROWS, SHEET_ROWS = 2_000, 200, 100
 
 
 @dataclass(frozen=True)
@@ -38,178 +40,209 @@ class Export:
     """A file that predicts as the model does, and how far it was from it."""
 
     path: Path
-    rows: int  #: compared: rows of the table, and one for every knot
-    deviation: float | None  #: largest of a value or probability on these; None if nothing here runs such files
-    bound: float  #: what rounding can make of it for any row: of a score
-    decided: int  #: rows that are decided otherwise
+    rows: int  #: compared: of the table, at every knot, and with cells that are padded, missing, unknown or no numbers
+    unread: int  #: of these, rows that the file refuses, all with a cell that is not what it takes
+    deviation: float  #: largest of a value or probability
+    bound: float  #: what rounding can make of a score in these rows
+    decided: int  #: rows that rounding decides otherwise: two classes are as likely
+    by: str  #: what ran the file
+    names: Mapping[str, str] = field(default_factory=dict)  #: columns that have another name in the file, with it
 
     def __str__(self) -> str:
-        if self.deviation is None:
-            return f"{self.path}: not run here; rounding changes a score by at most {self.bound:.1e}"
-        what = f"largest deviation {self.deviation:.1e} on {plural(self.rows, 'row')}, knots included"
-        others = f"; {plural(self.decided, 'row')} decided otherwise" if self.decided else ""
-        return f"{self.path}: {what}; rounding changes a score by at most {self.bound:.1e}{others}"
+        parts = [
+            f"{self.path}: largest deviation {self.deviation:.1e} on {plural(self.rows, 'row')}, run by {self.by}",
+            f"{self.unread} of them refused" if self.unread else "",
+            f"{plural(self.decided, 'row')} decided otherwise" if self.decided else "",
+            f"rounding changes a score by at most {self.bound:.1e}",
+            *(f"column {name!r} is called {alias!r} there" for name, alias in self.names.items()),
+        ]
+        return "; ".join(filter(None, parts))
 
 
 def export_model(model: RowFunction, path: Path, *, table: str = "rows") -> Export:
     """Write a model to a file by its suffix; see :meth:`RowModel.export`."""
     if path.suffix not in SUFFIXES:
         raise InputError("path", f"end in {', '.join(SUFFIXES)}", repr(path.name))
-    cells = comparison_cells(model)
-    X = model.schema.encode(cells).X
     program = make_program(model)
-    if path.suffix == ".onnx":
-        write_onnx(model, path)
-        outputs, decisions = run_onnx(model, path, cells)
-    elif path.suffix == ".xlsx":
-        with write_atomically(path) as temporary:
-            write_sheet(program, cells[:SHEET_ROWS], temporary)
-        outputs, decisions = None, None
-    else:
-        text = write_sql(program, table) if path.suffix == ".sql" else write_python(program)
-        outputs, decisions = (_run_sql if path.suffix == ".sql" else _run_python)(program, text, cells, table)
-        with write_atomically(path) as temporary:
+    rows, X, is_strict = check_rows(model, program, path.suffix)
+    names = sql_names(program) if path.suffix == ".sql" else {}
+    given = {
+        "columns": [names.get(each.name, each.name) for each in program.inputs],
+        "rows": [list(row.values()) for row in rows],
+        "table": table,
+        "labeled": bool(program.labels),
+        "count": bool(program.labels) + len(program.outputs),
+    }
+    with write_atomically(path) as temporary:
+        if path.suffix == ".onnx":
+            write_onnx(program, temporary)
+        elif path.suffix == ".xlsx":
+            write_sheet(program, rows, temporary)
+        else:
+            text = write_sql(program, table) if path.suffix == ".sql" else write_python(program)
             temporary.write_text(text, encoding="utf-8")
+        command = [sys.executable, "-P", run_export.__file__, str(temporary)]
+        done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, encoding="utf-8")
+        if done.returncode:
+            why = in_one_line(done.stderr.strip().rpartition("\n")[2])
+            raise RequestError(f"cannot write {path}: what would be in it does not run ({why})")
+        result = json.loads(done.stdout)
+        try:
+            numbers = _compare(model, program, X, is_strict, result["answers"])
+        except _Difference as difference:
+            i, what = difference.args
+            row = "" if i is None else f", such as {rows[i]!r}"
+            raise RequestError(
+                f"cannot write {path}: it would predict otherwise than the model: {in_one_line(what + row)}"
+            ) from None
+        if path.suffix == ".xlsx":
+            write_sheet(program, rows[:SHEET_ROWS], temporary)
+    renamed = {name: alias for name, alias in names.items() if alias != name}
+    return Export(path, len(rows), *numbers, result["by"], renamed)
+
+
+class _Difference(Exception):
+    """A row, by number, and how it is predicted otherwise."""
+
+
+# -- the rows that are compared ---------------------------------------------------------------------------------------
+
+
+def check_rows(model: RowFunction, program: Program, suffix: str) -> tuple[list[dict[str, Any]], Floats, Bools]:
+    """Return rows as users have them, encoded as the table reads them (n, d), and which a file must answer (n,).
+
+    These are rows of the table, evenly chosen, or one of means, rows at every knot, and rows with one odd cell, to some
+    of which a file has the model's answer or none.
+    """
+    encoding, X = model.schema.encoder, table_rows(model)
+    X = model.schema.center[None] if X is None or not len(X) else X
+    X = X[np.linspace(0, len(X) - 1, min(len(X), SHEET_ROWS if suffix == ".xlsx" else MOST_ROWS)).astype(np.int64)]
+    pairs = list(zip(encoding.inputs, program.inputs, strict=True))
+    places = {
+        each.name: [j for j, f in enumerate(encoding.features) if f.column == each.name] for each in program.inputs
+    }
+    columns = [[_decode(column, encoding.features, places[each.name], x) for x in X] for column, each in pairs]
+    rows = [dict(zip(places, row, strict=True)) for row in zip(*columns, strict=True)]
+    for j, curve in enumerate(getattr(getattr(model, "function", None), "curves", ())):
+        name = encoding.features[j].column
+        if places[name][0] == j and next(each.cells for each in program.inputs if each.name == name) == "number":
+            knots = curve.knots.tolist() if curve.is_number else []
+            far = [knots[0] - 1, knots[-1] + 1, -1e15, 1e15] if knots else []
+            rows += [rows[(j + k) % len(X)] | {name: q} for k, q in enumerate([*knots, *far])]
+    rows = rows[: MOST_SHEET_ROWS if suffix == ".xlsx" else None]
+    n_plain = len(rows)
+    encoded, is_strict = [*model.schema.encode(rows).X], [True] * len(rows)
+    for column, each in pairs:
+        odd = _odd_cells(column, each)
+        if each.cells == "number" and suffix == ".onnx":  # it takes nothing else
+            odd = {cell: strict for cell, strict in odd.items() if not cell}
+        texts = [[cell] for cell in odd] if each.cells == "number" else [[*odd]]  # numbers are read by themselves
+        cells = [column.kind.read(from_texts(each.name, several)) for several in texts]
+        read = [column.kind.codec.encode(column, several, encoding.missing) for several in cells]
+        for k, (cell, values) in enumerate(zip(odd, np.concatenate(read), strict=True)):
+            x = encoded[k % len(X)].copy()
+            x[places[each.name]] = values
+            rows.append(rows[k % len(X)] | {each.name: cell})
+            encoded.append(x)
+            is_strict.append(odd[cell])
+    most = n_plain + (MOST_SHEET_ROWS if suffix == ".xlsx" else MOST_ROWS)  # of a wide table, odd cells of some columns
+    chosen = np.r_[:n_plain, np.linspace(n_plain, len(rows) - 1, min(len(rows), most) - n_plain).astype(np.int64)]
+    return [rows[i] for i in chosen], np.array(encoded)[chosen], np.array(is_strict)[chosen]
+
+
+def _decode(column: ColumnEncoding, features: Sequence[Feature], places: Sequence[int], x: Floats) -> Any:
+    """Return the cell of a column in an encoded row x (d,): None where it is missing."""
+    for j in places:
+        if features[j].is_gap and x[j]:
+            return float(features[j].level) if features[j].is_code else None
+    return column.kind.codec.exported_cell(column, x[places])
+
+
+def _odd_cells(column: ColumnEncoding, each: Input) -> dict[str | None, bool]:
+    """Return cells as people write them, and whether a file must read them."""
+    cells: dict[str | None, bool] = dict.fromkeys((None, "", " \t", *each.gaps[-3:]), True)
+    cells |= dict.fromkeys(("NULL", " n/a", "None", "nan"), column.kind.marks is None)
+    if each.cells == "number":
+        return cells | dict.fromkeys(
+            ("12", " 1.5 ", "1e3", "007", "1,234.5", "1.234,5", "1-2", "2021-03-05", "x"), False
+        )
+    if each.cells == "text":
+        codec = column.kind.codec
+        words = [*codec.labels()] or [level for level in column.levels if level]
+        for word in words[:3]:
+            cells |= dict.fromkeys((word.upper(), word.lower()), each.ignores != "nothing" or codec.has_levels)
+            cells |= dict.fromkeys((word, f" {word}", f"{word}\u00a0\t "), True)
+        return dict.fromkeys(("1", "true", "10-20", "_x0041_"), False) | cells | {UNKNOWN: codec.has_levels}
+    days = "2020-02-29" if each.cells == "date" else ""
+    cells |= {f"{days} {clock}".strip(): True for clock in ("23:59:59", "00:00")}
+    cells |= {f"{days} {clock}".strip(): False for clock in ("24:00", "7:05", "25:00", "12:60")}
+    others = ("2021-02-29", "2020-13-01", "2020-02-29T10:11:12", "2020-02", "29.2.2020", "x")
+    return cells | dict.fromkeys(others, False) | {f"  {days} 23:59:59 ": True}
+
+
+def _compare(
+    model: RowFunction, program: Program, X: Floats, is_strict: Bools, answers: list[list[Any]]
+) -> tuple[int, float, float, int]:
+    """Return rows without an answer, the largest deviation, the bound of scores, and rows decided otherwise.
+
+    A difference that rounding cannot explain is raised as an error.
+    """
     raw = model._outputs(X)
     expected = raw if model.classes is None else probabilities(raw)
-    deviation, decided = None, 0
-    if outputs is not None:
-        deviation = float(np.abs(outputs - expected).max(initial=0.0))
-        decided = 0 if decisions is None else int((np.asarray(decisions) != model.schema.decide(raw)).sum())
-    return Export(path, len(X), deviation, _rounding(program, model), decided)
+    bound = _rounding(program, model, X)
+    tolerance = bound + 1e-14 * np.abs(expected)  # LibreOffice stores 15 digits
+    if model._largest is not None:  # a logarithm was rounded
+        tolerance = np.expm1(bound + 1e-14) * np.abs(expected)
+    if len(answers) != len(raw):
+        raise _Difference(None, f"{plural(len(answers), 'prediction')} for {plural(len(raw), 'row')}")
+    is_read = np.array([bool(row) and row[-1] is not None and row[-1] == row[-1] for row in answers])
+    k = expected.shape[1]
+    numbers = np.array([row[-k:] if ok else [np.nan] * k for ok, row in zip(is_read, answers, strict=True)], np.float64)
+    apart = np.abs(numbers - expected)
+    is_wrong = (is_read[:, None] & ~(apart <= tolerance)).any(axis=1) | (is_strict & ~is_read)
+    decided = np.zeros(len(raw), bool)
+    if program.labels:
+        labels = model.schema.decide(raw).tolist()
+        decided = np.array([ok and row[0] != label for ok, row, label in zip(is_read, answers, labels, strict=True)])
+        limits = [0.0, log_odds(model.schema.threshold)] if raw.shape[1] == 2 else 0.0
+        second, first = np.sort(raw - limits, axis=1)[:, -2:].T
+        is_wrong |= decided & (first - second > bound + 1e-14 * np.abs(first))  # else it is a tie
+    if is_wrong.any():
+        i = int(is_wrong.argmax())
+        got = answers[i] if is_read[i] else "nothing"
+        raise _Difference(
+            i, f"{got} instead of {expected[i].tolist()} in {is_wrong.sum()} of {plural(len(raw), 'row')}"
+        )
+    return int((~is_read).sum()), float(apart[is_read].max(initial=0.0)), bound, int(decided.sum())
 
 
-def comparison_cells(model: RowFunction) -> list[dict[str, Any]]:
-    """Return rows of the table, evenly chosen, one at every knot of a number, and one for each column without a value.
-
-    Categories have a value there that the table does not have. A model without its table has one row of means.
-    """
-    X = table_rows(model)
-    if X is None or not len(X):
-        cells = [_typical_row(model)]
-    else:
-        cells = decode_cells(model, X[np.linspace(0, len(X) - 1, min(len(X), MOST_ROWS)).astype(np.int64)])
-    encoding = model.schema.encoder
-    curves: Mapping[str, Any] = getattr(model, "curves", {})
-    found = []
-    for feature in encoding.features:
-        column = next(column for column in encoding.inputs if column.name == feature.column)
-        if feature.kind == "number" and feature.name in curves and not label_numbers(column):
-            knots = curves[feature.name].knots.tolist()
-            for k, knot in enumerate([*knots, knots[0] - 1, knots[-1] + 1]):
-                found.append(cells[k % len(cells)] | {column.name: knot})
-    for column in encoding.inputs:
-        found.append(cells[0] | {column.name: None})
-        found += [cells[0] | {column.name: UNKNOWN}] if column.is_category else []
-    return cells + found
-
-
-def _typical_row(model: RowFunction) -> dict[str, Any]:
-    """Return a row of means and of the most frequent values."""
-    row: dict[str, Any] = {}
-    for column in model.schema.encoder.inputs:
-        labels = label_numbers(column)
-        if column.is_category:
-            row[column.name] = column.common or None
-        elif column.kind.date is not None:
-            row[column.name] = f"{column.kind.date.first} 12:30:00"
-        else:
-            row[column.name] = next(iter(labels)) if labels else column.means[0]
-    return row
-
-
-def _indicator(encoding: TableEncoding, column: str) -> int | None:
-    every = enumerate(encoding.features)
-    own = (j for j, feature in every if feature.column == column and feature.is_gap and not feature.is_code)
-    return next(own, None)
-
-
-def decode_cells(model: RowFunction, X: Floats) -> list[dict[str, Any]]:
-    """Return encoded rows X (n, d) as cells that exports take: numbers, text, dates as text, None where missing."""
-    encoding = model.schema.encoder
-    columns: dict[str, list[Any]] = {}
-    for column in encoding.inputs:
-        inputs = [j for j, feature in enumerate(encoding.features) if feature.column == column.name]
-        gone = _indicator(encoding, column.name)
-        codes = {j: float(encoding.features[j].level) for j in inputs if encoding.features[j].is_code}
-        columns[column.name] = [
-            next((code for j, code in codes.items() if x[j]), None)
-            if any(x[j] for j in codes)
-            else _decode(column, x[inputs], gone is not None and bool(x[gone]))
-            for x in X
-        ]
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _decode(column: ColumnEncoding, x: Floats, is_missing: bool) -> Any:
-    if is_missing:
-        return None
-    if column.is_category:
-        frequent = [level for level in column.levels if level not in column.rare]
-        level = [*frequent, *column.rare[:1]][int(x.argmax())] if x.any() else UNKNOWN
-        return level or None
-    if (date := column.kind.date) is not None:
-        days = float(x[date.parts.index("days")])
-        moment = np.datetime64(date.first, "us") + np.timedelta64(round(days * 86_400_000_000), "us")
-        return str(moment.astype("datetime64[s]")).replace("T", " ")
-    texts = {number: text for text, number in reversed(label_numbers(column).items())}
-    value = float(x[0])
-    return texts.get(value) if texts else value
-
-
-def _run_sql(
-    program: Program, text: str, cells: Sequence[Mapping[str, Any]], table: str
-) -> tuple[Floats, list[Any] | None]:
-    """Return the numbers (n, k) and decisions (n,) of a SELECT in SQLite."""
-    names = list(program.columns)
-    quoted = ['"' + name.replace('"', '""') + '"' for name in [table, *names]]
-    connection = sqlite3.connect(":memory:")
-    try:
-        connection.execute(f"CREATE TABLE {quoted[0]} ({', '.join(quoted[1:])})")
-        marks = ", ".join("?" * len(names))
-        connection.executemany(f"INSERT INTO {quoted[0]} VALUES ({marks})", [[row[n] for n in names] for row in cells])
-        found = connection.execute(text).fetchall()
-    finally:
-        connection.close()
-    if program.decision is None:
-        return np.array(found, np.float64), None
-    return np.array([row[1:] for row in found], np.float64), [row[0] for row in found]
-
-
-def _run_python(
-    program: Program, text: str, cells: Sequence[Mapping[str, Any]], _: str
-) -> tuple[Floats, list[Any] | None]:
-    """Return the numbers (n, k) and decisions (n,) of a module."""
-    names: dict[str, Any] = {}
-    exec(compile(text, "export", "exec"), names)  # it was written above
-    numbers = np.array([list(names["outputs"](row).values()) for row in cells], np.float64)
-    return numbers, None if program.decision is None else [names["predict"](row) for row in cells]
-
-
-def _rounding(program: Program, model: RowFunction) -> float:
+def _rounding(program: Program, model: RowFunction, X: Floats) -> float:
     """Return by how much the rounding of sums can change a score: operations times their size, in float64.
 
     Every step is a sum of products; one of k terms has an error of at most k + 2 roundings of the sum of their sizes,
     and passes on the errors of what it reads (Higham 2002, section 3.1).
     """
     unit = 2.0**-53
-    largest = np.abs(model.schema.ranges).max(axis=1)
+    largest = np.maximum(np.abs(model.schema.ranges).max(axis=1), np.abs(X).max(axis=0))
     sizes = {f"x{j}": float(value) + 1.0 for j, value in enumerate(largest)}
     errors = {name: 4 * unit * value for name, value in sizes.items()}
     worst = 0.0
     for stage in program.stages:
         for name, node in stage.items():
-            if isinstance(node, Interpolate):
+            if name.startswith("near"):
+                sizes[name] = max(abs(node.b), abs(node.a.b))
+                errors[name] = 4 * unit * (sizes[name] + 1.0)
+            elif isinstance(node, Interpolate):
                 slopes = np.abs(np.diff(node.values) / np.diff(node.knots)).max()
-                x = sizes[node.of.name]
+                end = float(np.abs(node.knots).max())
                 sizes[name] = float(np.abs(node.values).max())
-                reach = 2 * len(node.knots) * slopes * (x + np.abs(node.knots).max())
-                errors[name] = 4 * unit * (reach + sizes[name]) + slopes * errors[node.of.name]
-            elif isinstance(node, Dot):
+                reach = 2 * len(node.knots) * slopes * (2 * end + 1)
+                errors[name] = 4 * unit * (reach + sizes[name] + slopes * (end + 1))
+            elif isinstance(node, Dot) and sizes.keys() >= set(node.names):
                 weights = np.abs(node.weights)
-                own = np.array([sizes[each] for each in node.names])
-                sizes[name] = float(weights @ own) + abs(node.constant)
+                terms = np.array([sizes[each] for each in node.names])
+                sizes[name] = float(weights @ terms) + abs(node.constant)
                 passed = float(weights @ np.array([errors[each] for each in node.names]))
-                errors[name] = passed + (len(own) + 2) * unit * sizes[name]
+                errors[name] = passed + (len(terms) + 2) * unit * sizes[name]
                 worst = max(worst, errors[name]) if name.startswith("score") else worst
-    return 2 * worst  # the model rounds too
+    return 16 * worst  # the model rounds too, and sums in another order

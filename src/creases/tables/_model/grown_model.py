@@ -34,6 +34,9 @@ MAX_REGIONS = 10_000
 #: Numbers in a table up to which functions of regions are compared: beyond, they would fill the memory.
 MAX_NUMBERS = 500_000
 
+#: Inputs up to which a folder holds what each column adds: of images that takes minutes.
+MAX_EXPLAINED = 256
+
 #: Functions whose coefficients differ by less than this, relative to the outputs, are the same.
 SAME = 1e-11
 
@@ -67,20 +70,18 @@ class GrownModel(RowModel):
         """Return what the network puts out for encoded rows X (n, d): a logit for each class, or the targets."""
         return np.asarray(self.network(X)) if len(X) else np.zeros((0, self.network.n_out))
 
-    def _input_parts(self, X: Floats) -> tuple[Floats, dict[str, Floats]]:
-        """Return the scores (n, m) of the mean row, and what each input adds on the way to each row of X (n, d).
+    def _attributions(self, X: Floats) -> Floats:
+        """Return what each input adds (n, d, m) to the scores of the mean row on the way to each row of X (n, d).
 
         These are integrated gradients, which add up exactly.
         """
         from creases.explain import attributions
 
-        weights = self.schema.score_weights
-        start, values = np.zeros((len(X), len(weights))), np.zeros((len(X), len(weights), X.shape[1]))
+        values = np.zeros((*X.shape, len(self.schema.score_weights)))
         for i, x in enumerate(X):
-            for k, weight in enumerate(weights):
-                answer = attributions(self.network, x, baseline=self.schema.center, output=weight)
-                start[i, k], values[i, k] = answer.start, answer.values
-        return start, dict(zip(self.schema.features, np.moveaxis(values, 2, 0), strict=True))
+            for k, weight in enumerate(self.schema.score_weights):
+                values[i, :, k] = attributions(self.network, x, baseline=self.schema.center, output=weight).values
+        return values
 
     def _layers(self) -> list[tuple[Floats, Floats]]:
         """Return weights and biases of the network's layers, with a ReLU between them."""
@@ -91,7 +92,7 @@ class GrownModel(RowModel):
     def _describe(self) -> dict[str, Any]:
         """Return the units, the regions and what columns do, if the rows are known, as plain data for JSON."""
         plain: dict[str, Any] = {"regions": dict(self.regions), "same": dict(self.same)}
-        if self.data is not None or "effects" in self._facts:
+        if self._facts.effects is not None or (self.data is not None and self.network.n_in <= MAX_EXPLAINED):
             plain["effects"] = self._effects
         return {"kind": "network", "units": self.network.n_units, **plain}
 
@@ -107,8 +108,10 @@ class GrownModel(RowModel):
     def _terms(self) -> Terms:
         """Return what the columns add, with their names and units, for words."""
         from creases.tables._words.model_text import NetworkTerms
+        from creases.tables._words.terms import plain_name
 
-        return NetworkTerms.from_network(self)
+        schema = self.schema
+        return NetworkTerms(schema.encoder, schema.classes, plain_name(schema.target), schema.threshold, self)
 
     def regions_of(self, X: Floats) -> tuple[Ints, Ints]:
         """Return the regions (n,) of encoded rows X (n, d), by number, and the training rows in each (n,).

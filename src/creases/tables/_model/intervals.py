@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 
-from creases._files import write_atomically
+from creases._files import open_npz, write_atomically
 from creases._typing import Floats, Ints
 from creases.errors import FileError, InputError
 from creases.tables._folder.folder import RunFile
+from creases.tables._folder.records import read_record
 from creases.tables._model.schema import RowFunction
 from creases.tables._stages.families import probabilities
 
@@ -32,11 +33,11 @@ PART_ROWS, MOST_PARTS = 50, 8
 class HeldRows:
     """Rows with what they are, what fits that have not seen them predict, and what the model itself does."""
 
-    predictions: Floats  #: (n, k) values, or the probability of each class
-    fitted: Floats  #: (n, k) the same by the model itself, which has seen the rows
-    truth: Floats  #: (n,) values, or numbers of classes
-    weight: Floats  #: (n,)
-    groups: Mapping[str, Ints]  #: by column of categories or yes/no: the number of a row's value (n,); -1 if unknown
+    predictions: Annotated[Floats, "n", "k"]  #: values, or the probability of each class
+    fitted: Annotated[Floats, "n", "k"]  #: the same by the model itself, which has seen the rows
+    truth: Annotated[Floats, "n"]  #: values, or numbers of classes
+    weight: Annotated[Floats, "n"]
+    groups: Mapping[str, Annotated[Ints, "n"]]  #: by column of categories or yes/no: the row's value; -1 if unknown
 
     def save(self, path: Path) -> None:
         """Write the rows."""
@@ -50,17 +51,12 @@ class HeldRows:
     def load(cls, path: Path) -> HeldRows:
         """Read what :meth:`save` wrote."""
         try:
-            with np.load(path) as stored:
-                groups = {name.removeprefix("group "): stored[name] for name in stored if name.startswith("group ")}
-                held = cls(stored["predictions"], stored["fitted"], stored["truth"], stored["weight"], groups)
-        except (OSError, ValueError, KeyError) as problem:
+            with open_npz(path) as arrays:
+                stored = {name: arrays[name] for name in arrays}
+            groups = {name.removeprefix("group "): stored[name] for name in stored if name.startswith("group ")}
+            return read_record(cls, stored | {"groups": groups}, "the file")
+        except (OSError, ValueError) as problem:
             raise FileError(f"cannot read {path} ({problem}); fit the model again") from None
-        n = len(held.truth)
-        sizes = [held.predictions.ndim == 2 and len(held.predictions) == n, held.weight.shape == (n,)]
-        sizes.append(held.fitted.shape == held.predictions.shape)
-        if not all([*sizes, *(codes.shape == (n,) for codes in groups.values())]):
-            raise FileError(f"{path} is damaged: its rows differ in number")
-        return held
 
 
 def hold_rows(model: RowFunction, outputs: Floats, rows: Ints, weight: Floats) -> HeldRows:
@@ -81,9 +77,7 @@ def hold_rows(model: RowFunction, outputs: Floats, rows: Ints, weight: Floats) -
 def _group_columns(model: RowFunction) -> list[str]:
     if model.schema.encoding is None:
         return []
-    return [
-        column.name for column in model.schema.encoding.inputs if column.is_category or column.kind.kind == "yes/no"
-    ]
+    return [column.name for column in model.schema.encoding.inputs if column.kind.codec.is_discrete]
 
 
 def group_codes(model: RowFunction, X: Floats, by: str) -> Ints:
@@ -95,17 +89,16 @@ def group_codes(model: RowFunction, X: Floats, by: str) -> Ints:
     assert model.schema.encoding is not None
     own = X[:, [j for j, feature in enumerate(model.schema.encoding.features) if feature.column == by]]
     column = next(column for column in model.schema.encoding.inputs if column.name == by)
-    if column.is_category:
+    if column.kind.codec.has_levels:
         return np.where(own.any(axis=1), own.argmax(axis=1), -1)
     return np.where(np.isin(own[:, 0], (0.0, 1.0)), own[:, 0], -1).astype(np.int64)
 
 
 def held_rows(model: RowFunction) -> HeldRows:
     """Return the held-out rows of a model, which its folder has if it was loaded."""
-    if "held" in model._facts:
-        held: HeldRows = model._facts["held"]
-        return held
-    folder = model._facts.get("folder")
+    if model._held is not None:
+        return cast("HeldRows", model._held)
+    folder = model._folder
     if folder is None or not (folder / RunFile.HELD).exists():
         hint = "fit it again with creases.fit_table or creases fit"
         raise InputError("model", "have predictions of held-out rows", "a grown network, or an older folder", hint)

@@ -1,248 +1,302 @@
-"""A model of a table as an ONNX file that takes the columns of the table as they are, dates as text."""
+"""The steps of a model as an ONNX file in float64; inputs and outputs have names of ours, the table's are metadata."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._files import write_atomically
-from creases._typing import Floats
 from creases.errors import FileError, InputError
-from creases.tables._model.program import FIELDS, If, Missing, Name, date_number, label_numbers
-from creases.tables._model.schema import RowFunction
-from creases.tables._stages.families import log_odds
+from creases.tables._columns import nodes
+from creases.tables._model import program as steps
+from creases.tables._model.program import Program
 
-if TYPE_CHECKING:
-    from creases.tables._encoding.columns import ColumnEncoding
+#: Versions of operators that match and split texts, and of files that have them.
+OPSET, IR_VERSION = 20, 9
 
-#: Versions of the operators, old enough for every runtime in use, and those that split the text of dates.
-OPSET, ML_OPSET, IR_VERSION = 13, 2, 8
-TEXT_OPSET, TEXT_IR_VERSION = 20, 9
+#: Texts that one pattern matches at most: the memory of its automaton is limited.
+WORDS = 100
+
+_OPERATORS = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "%": "Mod", "<": "Less", "=": "Equal", "and": "And",
+              "or": "Or", "min": "Min", "max": "Max"}  # fmt: skip
+
+_SPACE = "[\\x09-\\x0d\\x1c-\\x20\\x85\\xa0" + "\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 
 
-def write_onnx(model: RowFunction, path: Path) -> Path:
-    """Write a model to an ``.onnx`` file; see :meth:`RowModel.export`."""
+def write_onnx(program: Program, path: Path) -> None:
+    """Write a program to an ``.onnx`` file; see :meth:`RowModel.export`."""
     try:
         import onnx
     except ImportError:
         raise FileError(f"cannot write {path}: this needs the onnx package; pip install creases[onnx]") from None
-    if path.suffix != ".onnx":
-        raise InputError("path", "end in .onnx", repr(path.name))
-    graph = _Graph(onnx)
-    outputs = graph.apply_layers(_encode(graph, model), model._layers())
-    if model.classes is None:
-        if (largest := model._largest) is not None:  # a logarithmic link
-            outputs = graph.add("Exp", [graph.add("Min", [outputs, graph.constant(np.array(np.log(largest)))])])
-        graph.add_output("prediction", outputs, onnx.TensorProto.DOUBLE, ["batch", len(model.schema.targets)])
-    else:
-        _decide(graph, model, outputs)
-    proto = graph.to_model()
-    onnx.checker.check_model(proto)
-    with write_atomically(path) as temporary:
-        temporary.write_bytes(proto.SerializeToString())
-    return path
-
-
-def run_onnx(
-    model: RowFunction, path: Path, cells: Sequence[Mapping[str, Any]]
-) -> tuple[Floats, Any] | tuple[None, None]:
-    """Return the numbers (n, k) and decisions (n,) of an ONNX file for rows; None without onnxruntime."""
     try:
-        import onnxruntime
-    except ImportError:
-        return None, None
-    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    inputs = {each.name: each.type for each in session.get_inputs()}
-    if model.schema.encoding is None:
-        feed = {"X": np.array([list(row.values()) for row in cells], np.float64)}
-    else:
-        feed = {}
-        for name, kind in inputs.items():
-            values: Any = [row[name] for row in cells]
-            if kind == "tensor(string)":
-                feed[name] = np.array(["" if value is None else value for value in values], object)[:, None]
-            else:
-                feed[name] = np.array([np.nan if value is None else value for value in values], np.float64)[:, None]
-    if model.classes is None:
-        return session.run(["prediction"], feed)[0], None
-    numbers, labels = session.run(["probabilities", "label"], feed)
-    return numbers, labels
+        proto = _Graph(onnx, program).to_model()
+    except UnicodeEncodeError as error:
+        got = repr(error.object)[:80]
+        raise InputError("path", "be of a model whose texts are Unicode in ONNX", got, "export Python") from None
+    onnx.checker.check_model(proto)
+    path.write_bytes(proto.SerializeToString())
 
 
-def _encode(graph: _Graph, model: RowFunction) -> str:
-    """Add the inputs and what encodes them; return the name of the encoded rows (batch, d)."""
-    if model.schema.encoding is None:
-        return graph.add_input("X", graph.onnx.TensorProto.DOUBLE, len(model.schema.features))
-    parts = []
-    for column in model.schema.encoding.inputs:
-        if column.is_category:
-            parts.append(_encode_category(graph, column, model.schema.encoding.missing))
-        else:
-            parts += _encode_numbers(graph, column, model.schema.encoding.missing)
-    return graph.add("Concat", parts, axis=1)
+def _pattern(words: Sequence[str], ignores: str) -> str:
+    """Return a pattern of texts: letters and digits, and all else as a number or as it is."""
+    between = f"(?:{_SPACE}|[_\\x2d])"
+    gaps = {"nothing": (_SPACE, "\\x20"), "case": (_SPACE, "\\x20"), "marks": (between, f"{between}+")}
+    around, space = gaps[ignores]
+
+    def letter(text: str) -> str:
+        if text == " ":
+            return space
+        cases = {text} if ignores == "nothing" else {text, text.upper()}
+        return _one_of(sorted(case for case in cases if case == text or case.lower() == text))
+
+    texts = "|".join("".join(map(letter, word)) for word in words)
+    return f"{around}*(?:{texts}){around}*"
 
 
-def _encode_category(graph: _Graph, column: ColumnEncoding, missing: str) -> str:
-    place = column.places(missing)
-    text = graph.add_input(column.name, graph.onnx.TensorProto.STRING, 1)
-    codes = graph.add(
-        "LabelEncoder",
-        [text],
-        domain="ai.onnx.ml",
-        keys_strings=list(place),
-        values_int64s=list(place.values()),
-        default_int64=column.n_levels,
-    )
-    flat = graph.add("Reshape", [codes, graph.constant(np.array([-1]))])
-    return graph.add("Gather", [graph.constant(np.eye(column.n_levels + 1, column.n_levels)), flat], axis=0)
-
-
-def _encode_numbers(graph: _Graph, column: ColumnEncoding, missing: str) -> list[str]:
-    double = graph.onnx.TensorProto.DOUBLE
-    is_indicated = bool(column.n_missing) and missing == "indicate"
-    if column.kind.date is not None:
-        gone, fields = _date_fields(graph, column)
-        steps = fields | {"missing": gone}
-        parts = [graph.arithmetic(date_number(column, part, k), steps) for k, part in enumerate(column.kind.date.parts)]
-        return [*parts, gone] if is_indicated else parts
-    labels = label_numbers(column)
-    if labels:
-        forms = (str, str.lower, str.upper, str.capitalize)
-        code = {form(word): value for word, value in labels.items() for form in forms}
-        text = graph.add_input(column.name, graph.onnx.TensorProto.STRING, 1)
-        places = graph.add(
-            "LabelEncoder",
-            [text],
-            domain="ai.onnx.ml",
-            keys_strings=list(code),
-            values_int64s=list(range(len(code))),
-            default_int64=len(code),
-        )
-        raw = graph.add("Gather", [graph.constant(np.array([*code.values(), np.nan])), places], axis=0)
-    else:
-        raw = graph.add_input(column.name, double, 1)
-    gap = graph.add("IsNaN", [raw])
-    codes = [graph.add("Equal", [raw, graph.constant(np.array(code))]) for code in column.kind.codes]
-    is_filled = gap
-    for is_code in codes:
-        is_filled = graph.add("Or", [is_filled, is_code])
-    filled = graph.add("Where", [is_filled, graph.constant(np.array(column.means[0])), raw])
-    flags = [gap, *codes] if is_indicated else codes
-    return [filled, *(graph.add("Cast", [flag], to=double) for flag in flags)]
-
-
-def _date_fields(graph: _Graph, column: ColumnEncoding) -> tuple[str, dict[str, str]]:
-    """Add the fields of a date (batch, 1), and whether it is missing, from its text: a day, and a time if it has one.
-
-    What may be absent is put behind the text before it is split, so that each field is there.
-    """
-    assert column.kind.date is not None
-    graph.opset, graph.ir_version = TEXT_OPSET, TEXT_IR_VERSION
-    double = graph.onnx.TensorProto.DOUBLE
-    cell = graph.add_input(column.name, graph.onnx.TensorProto.STRING, 1)
-    text = graph.add("Reshape", [cell, graph.constant(np.array([-1]))])
-
-    def fill(value: str, other: str) -> str:
-        return graph.add("Where", [graph.add("Equal", [value, graph.word("")]), other, value])
-
-    def split(value: str, mark: str, more: str) -> str:
-        longer = graph.add("StringConcat", [value, graph.word(mark + more)])
-        return graph.add("StringSplit", [longer], outputs=2, delimiter=mark)
-
-    def piece(pieces: str, k: int) -> str:
-        chosen = graph.add("Gather", [pieces, graph.constant(np.array([k]))], axis=1)
-        return graph.add("Reshape", [chosen, graph.constant(np.array([-1]))])
-
-    gone = graph.add("Cast", [graph.add("Equal", [text, graph.word("")])], to=double)
-    spaced = split(fill(text, graph.word(column.kind.date.first)), " ", "00:00:00")
-    joined = split(piece(spaced, 0), "T", "")
-    time = fill(piece(joined, 1), piece(spaced, 1))
-    halves = [split(piece(joined, 0), "-", "01"), split(time, ":", "00:00")]
-    pieces = [(half, k) for half in halves for k in range(3)]
-    shape = graph.constant(np.array([-1, 1]))
-    numbers = [graph.add("Cast", [piece(*each)], to=double) for each in pieces]
-    columns = [graph.add("Reshape", [number, shape]) for number in numbers]
-    names = [f"{column.name} {field}" for field in FIELDS]
-    return graph.add("Reshape", [gone, shape]), dict(zip(names, columns, strict=True))
-
-
-def _decide(graph: _Graph, model: RowFunction, logits: str) -> None:
-    """Add the probabilities and the class, as the threshold decides."""
-    assert model.classes is not None
-    kinds = graph.onnx.TensorProto
-    k, threshold = len(model.classes), model.schema.threshold
-    shift = np.array([0.0, -log_odds(threshold)]) if k == 2 and threshold != 0.5 else np.zeros(k)
-    decided = graph.add("ArgMax", [graph.add("Add", [logits, graph.constant(shift)])], axis=1, keepdims=0)
-    labels = model.schema.label_values
-    is_text = labels.dtype.kind not in "biuf"
-    names = labels.astype(object) if is_text else labels.astype(np.int64 if labels.dtype.kind in "iu" else labels.dtype)
-    label = graph.add("Gather", [graph.constant(names), decided], axis=0)
-    kind = kinds.STRING if is_text else graph.onnx.helper.np_dtype_to_tensor_dtype(names.dtype)
-    graph.add_output("label", label, kind, ["batch"])
-    graph.add_output("probabilities", graph.add("Softmax", [logits], axis=1), kinds.DOUBLE, ["batch", k])
-    graph.add_output("logits", logits, kinds.DOUBLE, ["batch", k])
+def _one_of(letters: Sequence[str]) -> str:
+    safe = [each if each.isalnum() or not each.isascii() else f"\\x{ord(each):02x}" for each in letters]
+    return safe[0] if len(safe) == 1 else f"[{''.join(safe)}]"
 
 
 class _Graph:
-    """The inputs, nodes and outputs of a graph being built."""
+    """The inputs, nodes and outputs of a graph being built; every step is a column (batch, 1)."""
 
-    def __init__(self, onnx: Any) -> None:
-        self.onnx = onnx
+    def __init__(self, onnx: Any, program: Program) -> None:
+        self.onnx, self.program = onnx, program
         self._inputs: list[Any] = []
         self._outputs: list[Any] = []
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
-        self.opset, self.ir_version = OPSET, IR_VERSION
+        self._columns: dict[str, str] = {}  #: the value of each step
+        self._matrices: dict[tuple[str, ...], str] = {}  #: of steps that were computed together
+        self._pieces: dict[int, list[str]] = {}  #: the parts of the texts of dates and times, by column
+        self._cells = self._read()
+        for stage in program.stages:
+            self._stage(stage)
+        self._finish()
 
-    def add_input(self, name: str, kind: int, width: int) -> str:
-        self._inputs.append(self.onnx.helper.make_tensor_value_info(name, kind, ["batch", width]))
-        return name
+    def add(self, op: str, inputs: Sequence[str], **attributes: Any) -> str:
+        names = [f"value{len(self._nodes)}"] + ([f"count{len(self._nodes)}"] if op == "StringSplit" else [])
+        self._nodes.append(self.onnx.helper.make_node(op, list(inputs), names, **attributes))
+        return names[0]
 
-    def add_output(self, name: str, value: str, kind: int, shape: list[Any]) -> None:
-        self._nodes.append(self.onnx.helper.make_node("Identity", [value], [name]))
-        self._outputs.append(self.onnx.helper.make_tensor_value_info(name, kind, shape))
-
-    def constant(self, array: NDArray[Any]) -> str:
-        name = f"creases.constant{len(self._constants)}"
+    def constant(self, value: Any) -> str:
+        array: NDArray[Any] = np.asarray(value)
+        if array.dtype.kind in "OU":
+            for text in array.ravel():
+                str(text).encode()
+            array = array.astype(object)
+        name = f"constant{len(self._constants)}"
         self._constants.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name))
         return name
+
+    def number(self, value: float) -> str:
+        return self.constant(np.float64(value))
+
+    def to_double(self, flag: str) -> str:
+        return self.add("Cast", [flag], to=self.onnx.TensorProto.DOUBLE)
+
+    def pick(self, matrix: str, j: int) -> str:
+        return self.add("Gather", [matrix, self.constant(np.array([j]))], axis=1)
+
+    def stack(self, names: Sequence[str]) -> str:
+        """Return steps side by side, (batch, k)."""
+        return self._matrices.get(tuple(names)) or self.add("Concat", [self._columns[name] for name in names], axis=1)
+
+    def _read(self) -> list[str]:
+        """Add the inputs and return the cells (batch, 1) of each column."""
+        kinds, inputs = self.onnx.TensorProto, self.program.inputs
+        info = self.onnx.helper.make_tensor_value_info
+        if self.program.is_array:
+            self._inputs.append(info("X", kinds.DOUBLE, ["batch", len(inputs)]))
+            return [self.pick("X", k) for k in range(len(inputs))]
+        for k, each in enumerate(inputs):
+            kind = kinds.DOUBLE if each.cells == "number" else kinds.STRING
+            self._inputs.append(info(f"column{k}", kind, ["batch", 1]))
+        return [f"column{k}" for k in range(len(inputs))]
+
+    def _stage(self, stage: Mapping[str, Any]) -> None:
+        """Add the steps of a stage; its sums of earlier steps are one product of matrices."""
+        for is_positive in (False, True):
+            dots = {
+                name: each
+                for name, each in stage.items()
+                if isinstance(each, steps.Dot) and each.is_positive == is_positive
+            }
+            names = tuple(dict.fromkeys(name for each in dots.values() for name in each.names))
+            whole = next((each for each in self._matrices if set(names) <= set(each)), names)
+            weights = np.zeros((len(whole), len(dots)))
+            for k, each in enumerate(dots.values()):
+                for name, weight in zip(each.names, each.weights.tolist(), strict=True):
+                    weights[whole.index(name), k] += weight
+            if dots and whole:
+                product = self.add("MatMul", [self.stack(whole), self.constant(weights)])
+                matrix = self.add("Add", [product, self.constant(np.array([each.constant for each in dots.values()]))])
+                matrix = self.add("Relu", [matrix]) if is_positive else matrix
+                self._matrices[tuple(dots)] = matrix
+                self._columns |= {name: self.pick(matrix, k) for k, name in enumerate(dots)}
+            elif dots:
+                some = self.add("Sub", [self._first(), self._first()])
+                self._columns |= {n: self.add("Add", [some, self.number(d.constant)]) for n, d in dots.items()}
+        for name, node in stage.items():
+            if not isinstance(node, steps.Dot):
+                self._columns[name] = self.write(node)
+
+    def _first(self) -> str:
+        """Return a column of finite numbers."""
+        return next(iter(self._columns.values()))
+
+    def write(self, node: Any) -> str:
+        """Add an expression; a condition is a truth value."""
+        match node:
+            case int() | float():
+                return self.number(node)
+            case nodes.Name(name):
+                return self._columns[name]
+            case nodes.If(condition, yes, no):
+                return self.add("Where", [*map(self.write, (condition, yes, no))])
+            case nodes.Operation(op, a, b):
+                options = {"fmod": 1} if op == "%" else {}
+                return self.add(_OPERATORS[op], [self.write(a), self.write(b)], **options)
+            case steps.Exp(value):
+                return self.add("Exp", [self.write(value)])
+            case steps.Interpolate(name, knots, values):
+                changes = np.diff(np.diff(values) / np.diff(knots), prepend=0.0, append=0.0)
+                x = self.add("Min", [self._columns[name], self.number(knots[-1])])
+                beyond = self.add("Relu", [self.add("Sub", [x, self.constant(knots[None])])])
+                rise = self.add("MatMul", [beyond, self.constant(changes[:, None])])
+                return self.add("Add", [rise, self.number(values[0])])
+            case steps.Largest(names):
+                return self.add("ReduceMax", [self.stack(names), self.constant(np.array([1]))], keepdims=1)
+            case steps.Decide(names, labels, "", limit):
+                above = self.add("Greater", [self._columns[names[0]], self.number(limit)])
+                place = self.add("Cast", [above], to=self.onnx.TensorProto.INT64)
+                return self.add("Gather", [self.constant(np.array(labels)), self.flat(place)], axis=0)
+            case steps.Decide(names, labels):
+                place = self.add("ArgMax", [self.stack(names)], axis=1, keepdims=0)
+                return self.add("Gather", [self.constant(np.array(labels)), place], axis=0)
+        is_number = self.program.inputs[node.column].cells == "number"
+        return (self._number if is_number else self._text)(node, self._cells[node.column])
+
+    def _number(self, node: Any, cell: str) -> str:
+        gap, infinite = self.add("IsNaN", [cell]), self.add("IsInf", [cell])
+        match node:
+            case nodes.Missing():
+                return self.to_double(gap)
+            case nodes.Number(_, other):
+                return self.add("Where", [self.add("Or", [gap, infinite]), self.number(other), cell])
+            case nodes.Choose(_, _, numbers, other):
+                found = self.to_double(self.add("Equal", [cell, self.constant(np.array([[*numbers]]))]))
+                changes = np.array([[value - other] for value in numbers.values()])
+                return self.add("Add", [self.add("MatMul", [found, self.constant(changes)]), self.number(other)])
+        raise AssertionError(node)
+
+    def _text(self, node: Any, cell: str) -> str:
+        column = self.program.inputs[node.column]
+        match node:
+            case nodes.Missing():
+                return self._match(cell, [_pattern(column.gaps, "nothing")])
+            case nodes.Shaped():
+                starts = (0,) if column.cells == "date" else (0, 1)  # an hour may have one digit
+                shapes = [shape[k:] for shape in nodes.SHAPES[column.cells] for k in starts]
+                forms = "|".join(shape.replace("0", "[0-9]") for shape in shapes)
+                return self._match(cell, [f"\\x20*(?:{forms})\\x20*"])
+            case nodes.Field():
+                return self._field(node, cell)
+            case nodes.Choose(_, texts, _, other):
+                groups: dict[float, list[str]] = {}
+                for word, value in texts.items():
+                    groups.setdefault(value - other, []).append(word)
+                total = self.number(other)
+                for change, words in groups.items():
+                    parts = [words[k : k + WORDS] for k in range(0, len(words), WORDS)]
+                    found = self._match(cell, [_pattern(part, column.ignores) for part in parts])
+                    total = self.add("Add", [total, self.add("Mul", [found, self.number(change)])])
+                return total
+        raise AssertionError(node)
+
+    def _match(self, text: str, patterns: Sequence[str]) -> str:
+        """Return 1 where a text is what one of some patterns says, else 0."""
+        for pattern in patterns:
+            pattern.encode()
+        flags = [self.add("RegexFullMatch", [text], pattern=pattern) for pattern in patterns]
+        while len(flags) > 1:
+            flags = [
+                self.add("Or", flags[k : k + 2]) if k + 1 < len(flags) else flags[k] for k in range(0, len(flags), 2)
+            ]
+        return self.to_double(flags[0])
+
+    def _field(self, node: nodes.Field, cell: str) -> str:
+        """Return digits of a date or time, whose pieces are all there: what may be absent is put behind the text."""
+        is_date = self.program.inputs[node.column].cells == "date"
+        if node.column not in self._pieces:
+            shaped = self.add("Equal", [self._columns[f"shaped{node.column}"], self.number(1)])
+            text = self.add("Where", [shaped, cell, self.word("2000-01-01" if is_date else "00:00")])
+            text = self.flat(text)
+            if is_date:
+                halves = self._split(text, "T", "T")
+                text = self.add("StringConcat", [self._piece(halves, 0), self.word(" ")])
+                text = self.add("StringConcat", [text, self._piece(halves, 1)])
+            tokens = self._split(text, " 00:00:00", "")
+            clock = self._split(self._piece(tokens, 1 if is_date else 0), ":00:00", ":")
+            days = self._split(self._piece(tokens, 0), "-01", "-") if is_date else clock
+            self._pieces[node.column] = [*([days] * 3 if is_date else []), *[clock] * 3]
+        places = nodes.FIELDS[self.program.inputs[node.column].cells].values()
+        k = [start for start, *_ in places].index(node.start)
+        number = self.to_double(self._piece(self._pieces[node.column][k], k % 3))
+        return self.add("Reshape", [number, self.constant(np.array([-1, 1]))])
+
+    def _split(self, text: str, more: str, mark: str) -> str:
+        return self.add("StringSplit", [self.add("StringConcat", [text, self.word(more)])], delimiter=mark)
+
+    def _piece(self, pieces: str, k: int) -> str:
+        return self.flat(self.pick(pieces, k))
+
+    def flat(self, value: str) -> str:
+        return self.add("Reshape", [value, self.constant(np.array([-1]))])
 
     def word(self, text: str) -> str:
         return self.constant(np.array([text], object))
 
-    def add(self, op: str, inputs: list[str], outputs: int = 1, **attributes: Any) -> str:
-        name = f"creases.value{len(self._nodes)}"
-        names = [name, *(f"{name}.{k}" for k in range(1, outputs))]
-        self._nodes.append(self.onnx.helper.make_node(op, inputs, names, **attributes))
-        return name
+    def _finish(self) -> None:
+        """Add the outputs; numbers are NaN where a cell cannot be read."""
+        kinds, program = self.onnx.TensorProto, self.program
+        numbers = self.stack(list(program.outputs))
+        if program.unread:
+            flags = self.add("ReduceMax", [self.stack(list(program.unread)), self.constant(np.array([1]))], keepdims=1)
+            numbers = self.add("Where", [self.add("Less", [flags, self.number(0.5)]), numbers, self.number(np.nan)])
+        shape = ["batch", len(program.outputs)]
+        if not program.labels:
+            self._output("prediction", numbers, kinds.DOUBLE, shape)
+            return
+        labels = np.array(program.labels)
+        kind = kinds.STRING if labels.dtype.kind in "OU" else self.onnx.helper.np_dtype_to_tensor_dtype(labels.dtype)
+        self._output("label", self._columns["decision"], kind, ["batch"])
+        self._output("probabilities", numbers, kinds.DOUBLE, shape)
 
-    def arithmetic(self, node: Any, steps: Mapping[str, str]) -> str:
-        """Add the arithmetic of a step: of earlier ones by their names."""
-        if isinstance(node, int | float):
-            return self.constant(np.array(float(node)))
-        if isinstance(node, Name):
-            return steps[node.name]
-        if isinstance(node, Missing):
-            return steps["missing"]
-        if isinstance(node, If):
-            return self.add("Where", [self.arithmetic(each, steps) for each in (node.condition, node.yes, node.no)])
-        a, b = self.arithmetic(node.a, steps), self.arithmetic(node.b, steps)
-        names = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "<": "Less", "=": "Equal", "and": "And", "or": "Or"}
-        return self.add("Mod", [a, b], fmod=1) if node.op == "%" else self.add(names[node.op], [a, b])
-
-    def apply_layers(self, value: str, layers: list[tuple[Floats, Floats]]) -> str:
-        for k, (weight, bias) in enumerate(layers):
-            value = value if k == 0 else self.add("Relu", [value])
-            linear = self.add("MatMul", [value, self.constant(weight.T)])
-            value = self.add("Add", [linear, self.constant(bias)])
-        return value
+    def _output(self, name: str, value: str, kind: int, shape: list[Any]) -> None:
+        self._nodes.append(self.onnx.helper.make_node("Identity", [value], [name]))
+        self._outputs.append(self.onnx.helper.make_tensor_value_info(name, kind, shape))
 
     def to_model(self) -> Any:
-        helper = self.onnx.helper
+        helper, program = self.onnx.helper, self.program
         graph = helper.make_graph(self._nodes, "creases", self._inputs, self._outputs, self._constants)
-        opsets = [helper.make_opsetid("", self.opset), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
-        return helper.make_model(graph, opset_imports=opsets, ir_version=self.ir_version, producer_name="creases")
+        opsets = [helper.make_opsetid("", OPSET)]
+        proto = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="creases")
+        missing = {"number": "; NaN where it is missing"}
+        columns = [
+            {
+                "input": f"column{k}",
+                "name": each.name,
+                "cells": each.about + missing.get(each.cells, '; "" where it is missing'),
+            }
+            for k, each in enumerate(program.inputs)
+        ]
+        about = {"columns": columns, "target": program.target, "outputs": list(program.outputs.values())}
+        helper.set_model_props(proto, {name: json.dumps(value) for name, value in about.items()})
+        return proto

@@ -7,17 +7,19 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from numpy.typing import NDArray
 
-from creases._display import to_html
+from creases._display import describe, to_html
+from creases._document import Document
 from creases._files import write_json
 from creases._text import plural
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.tables._encoding.encoding import EncodedRows
 from creases.tables._folder.folder import RunFile
+from creases.tables._folder.records import write_record
 from creases.tables._model.schema import RowFunction
 from creases.tables._stages.families import probabilities
 
@@ -167,12 +169,12 @@ class RowModel(RowFunction):
         return {name: size for name, (size, _, _) in self._effects.items()}
 
     @cached_property
-    def _effects(self) -> Mapping[str, list[float]]:
+    def _effects(self) -> Mapping[str, tuple[float, float, float]]:
         """Size, least and largest effect of each part on the scores of the rows trained on, the largest first."""
         from creases.tables._words.rows import TermEffects
 
-        if "effects" in self._facts:
-            return dict(self._facts["effects"])
+        if self._facts.effects is not None:
+            return self._facts.effects
         assert self._rows is not None  # or it refuses
         terms = self._terms()
         return TermEffects.from_model(self, terms).to_dict(terms)
@@ -182,8 +184,7 @@ class RowModel(RowFunction):
         """The model, a linear one, boosted trees and a constant with their scores on each part of the rows."""
         from creases.tables._scores.baselines import baselines, load_baselines
 
-        folder = self._facts.get("folder")
-        stored = None if folder is None else load_baselines(folder / RunFile.BASELINES, self._rows)
+        stored = None if self._folder is None else load_baselines(self._folder / RunFile.BASELINES, self._rows)
         return stored or baselines(self._outputs, self._rows, threshold=self.schema.threshold, name=self._form)
 
     @cached_property
@@ -191,9 +192,8 @@ class RowModel(RowFunction):
         """Accuracy, or R², of the model and of simpler ones on each part of the rows."""
         import pandas as pd
 
-        if "scores" in self._facts:
-            return pd.DataFrame.from_dict(self._facts["scores"], orient="index")
-        return pd.DataFrame.from_dict({each.name: each.by_part for each in model_baselines(self)}, orient="index")
+        scores: Any = self._facts.scores or {each.name: each.by_part for each in model_baselines(self)}
+        return pd.DataFrame.from_dict(scores, orient="index")
 
     # -- rows as tables -----------------------------------------------------------------------------------------------
 
@@ -250,14 +250,23 @@ class RowModel(RowFunction):
         return folder
 
     def export(self, path: str | Path, *, table: str = "rows") -> Export:
-        """Write the model as a file that predicts without creases, and compare the two; print what it returns.
+        """Write the model as a file that predicts without creases, if it predicts the same; print what it returns.
 
-        By the suffix of its name the file is one SELECT of SQL (``.sql``) from ``table``, a Python module without
-        imports but ``math`` (``.py``) with ``predict(row)``, an Excel sheet that calculates (``.xlsx``), or ONNX in
-        float64 (``.onnx``). All take the columns of the table: numbers, in the unit of their column; words as text;
-        dates as text such as ``2021-03-05 14:30:00``; nothing, or in ONNX NaN and "", where a value is missing.
-        ONNX has an input (batch, 1) for each column, or one input ``X`` for a model of an array, and the outputs
-        ``prediction``, or ``label``, ``probabilities`` and ``logits``.
+        By the suffix of its name the file is one SELECT of SQL (``.sql``) from ``table`` for SQLite, PostgreSQL and
+        DuckDB, a Python module without imports but ``math`` (``.py``) with ``predict(row)``, an Excel sheet that
+        calculates (``.xlsx``), or ONNX in float64 (``.onnx``).
+
+        All read the cells of the table as :meth:`predict` does: texts with white space around them, in the case that
+        counts, missing marks, unknown values. Numbers are numbers, in the unit of their column; dates and times of day
+        are ISO 8601 (``2021-03-05 14:30:00``, ``08:30``). The file says so for each column. A cell that is something
+        else, such as ``1.234,50 €``, has no prediction: ValueError in Python, NULL, #N/A, NaN.
+
+        ONNX has an input ``column0``, ``column1``, ... (batch, 1) for each column, whose names are metadata, or one
+        input ``X`` for a model of an array; NaN and "" are missing. Its outputs are ``prediction``, or ``label`` and
+        ``probabilities``.
+
+        The file is run in a process of its own on rows of the table, at every knot, and on cells that are padded,
+        missing, unknown or no numbers, and is not written if rounding cannot explain a difference.
         """
         from creases.tables._model.export import export_model
 
@@ -265,12 +274,12 @@ class RowModel(RowFunction):
 
     def _without_rows(self) -> Self:
         """Return the same model without the rows that it was fitted to; it keeps its importance."""
-        return replace(self, data=None, _facts={**self._facts, "effects": self._effects})
+        return replace(self, data=None, _facts=replace(self._facts, effects=self._effects))
 
     def __repr__(self) -> str:
         schema, encoding = self.schema, self.schema.encoding
         kind = "regression" if schema.classes is None else f"{len(schema.classes)} classes"
-        columns = () if encoding is None else [each for each in encoding.inputs if each.kind.is_reading]
+        columns = () if encoding is None else [each for each in encoding.inputs if each.kind.codec.is_reading]
         read = f" ({', '.join(f'{each.name}: {each.kind.kind}' for each in columns)})" if columns else ""
         notes = f"; left out: {encoding.ignored}" if encoding is not None and encoding.ignored else ""
         name, inputs = type(self).__name__, plural(len(schema.features), "input")
@@ -280,6 +289,10 @@ class RowModel(RowFunction):
         from creases.tables._words.model_text import describe_model
 
         return "\n".join(describe_model(self))
+
+    def describe(self) -> Document:
+        """Return what is said of the model: its scores beside others, the model in words, how it came about."""
+        return describe(self)
 
     def _repr_html_(self) -> str:
         return to_html(self)
@@ -303,21 +316,18 @@ def model_to_dict(model: RowModel) -> dict[str, Any]:
         "measure": "r2" if classes is None else "accuracy",
         "ranges": schema.ranges.tolist(),
     }
+    facts = replace(model._facts, effects=None)
     if _has_table(model):
-        description["scores"] = {each.name: each.by_part for each in model_baselines(model)}
-    elif "scores" in model._facts:
-        description["scores"] = model._facts["scores"]
-    description |= {name: model._facts[name] for name in ("rows", "notes") if name in model._facts}
-    return description | model._describe()
+        facts = replace(facts, scores={each.name: each.by_part for each in model_baselines(model)})
+    return description | write_record(facts) | model._describe()
 
 
-# What the scores of a model are of, and on which rows.
+# What the scores of a model are of, on which rows, and what to try where another model scores better.
 
 
 def scored_model(model: RowModel) -> RowModel:
     """Return the model that the scores are of: this one, or the one before it was fitted again to all rows."""
-    scored: RowModel = model._facts.get("scored", model)
-    return scored
+    return model if model._scored is None else cast("RowModel", model._scored)
 
 
 def model_baselines(model: RowModel) -> list[Baseline]:
@@ -327,15 +337,25 @@ def model_baselines(model: RowModel) -> list[Baseline]:
 
 def has_scores(model: RowModel) -> bool:
     """Return whether a model has the rows of its table to be scored on, or was stored with its scores."""
-    return "scores" in model._facts or _has_table(model)
+    return model._facts.scores is not None or _has_table(model)
 
 
 def _has_table(model: RowModel) -> bool:
     return model.data is not None and model.data.source is not None
 
 
+def ways_to_improve(model: RowModel) -> list[str]:
+    """Return what to try where another model is better, the most promising first."""
+    options, ways = model._facts.options, []
+    if (family := options.family) != "auto":
+        ways.append(f"--family auto (in Python family='auto'), as {family} was set and not chosen by held-out rows")
+    if options.ensemble == 1:
+        ways.append("--ensemble 8 (in Python ensemble=8)")
+    return [*ways, "more rows", "creases grow, which grows units of many columns"]
+
+
 def count_rows(model: RowModel) -> dict[str, int]:
     """Return the numbers of rows to ``train`` on and to ``test`` with; of a table larger than memory, of all rows."""
-    if "rows" in model._facts:
-        return dict(model._facts["rows"])
+    if model._facts.rows is not None:
+        return dict(model._facts.rows)
     return {"train": len(model._rows.train), "test": len(model._rows.test)}

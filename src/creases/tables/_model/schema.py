@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -171,6 +172,25 @@ class RowSchema:
         return f"<RowSchema of {self.target or 'classes'}: {inputs} of {plural(len(set(self.columns)), 'column')}>"
 
 
+@dataclass(frozen=True)
+class FitOptions:
+    """Options of a fit that may be changed where another model is better."""
+
+    family: str = "auto"
+    ensemble: int = 0  #: how often units were trained; 0 for a network that grew
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a model besides its function, as its folder says."""
+
+    scores: Mapping[str, Mapping[str, float]] | None = None  #: by model and part of the rows
+    effects: Mapping[str, tuple[float, float, float]] | None = None  #: by part: size, least and largest on the scores
+    rows: Mapping[str, int] | None = None  #: of a table larger than memory: those to "train" on and to "test" with
+    notes: tuple[str, ...] = ()
+    options: FitOptions = FitOptions()
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class RowFunction(ABC):
     """A function of encoded rows, the schema of its table, and what is known of the rows that it was fitted to.
@@ -180,9 +200,10 @@ class RowFunction(ABC):
 
     schema: RowSchema  #: names, ranges and units of inputs and targets
     data: TableSplit | None = None  #: the rows, split into those trained on and those to test with; None if loaded
-    _facts: Mapping[str, Any] = field(
-        default_factory=dict
-    )  #: of a model that was loaded: scores, effects, its folder; of a table larger than memory: its rows; notes
+    _facts: Facts = Facts()
+    _folder: Path | None = None  #: of a model that was loaded
+    _held: Any = None  #: the ``HeldRows`` of a model that was fitted
+    _scored: RowFunction | None = None  #: the model that the scores are of, where this one was fitted again to all rows
 
     @property
     def classes(self) -> tuple[str, ...] | None:
@@ -202,14 +223,6 @@ class RowFunction(ABC):
     def _largest(self) -> float | None:
         """With a logarithmic link, whose network puts out logarithms of targets, the largest prediction; else None."""
         return None
-
-    @abstractmethod
-    def _input_parts(self, X: Floats) -> tuple[Floats, dict[str, Floats]]:
-        """Return the scores (n, m) that rows X (n, d) start from, and what each input or group of inputs adds."""
-
-    @abstractmethod
-    def _layers(self) -> list[tuple[Floats, Floats]]:
-        """Return weights and biases of the network's layers, with a ReLU between them."""
 
     @abstractmethod
     def _terms(self) -> Terms:

@@ -1,9 +1,13 @@
-"""The steps of a model as an Excel sheet that calculates: numbers of the model in one sheet, rows in another."""
+"""The steps of a model as an Excel sheet that calculates: numbers of the model in one sheet, rows in another.
+
+Cells are found by number. Texts of a table are the contents of cells, and never part of a formula.
+"""
 
 from __future__ import annotations
 
+import re
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -11,49 +15,43 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from creases.errors import InputError
-from creases.tables._model.program import (
-    FIELDS,
-    Choose,
-    Dot,
-    Exp,
-    Field,
-    If,
-    Interpolate,
-    Missing,
-    Name,
-    Number,
-    Operation,
-    Program,
-    Word,
-)
+from creases.tables._columns import nodes
+from creases.tables._model import program as steps
+from creases.tables._model.program import Program
 
 #: Columns of a sheet, and letters of a formula at most.
 MAX_COLUMNS, MAX_LETTERS = 16_384, 8_192
 
-_FUNCTIONS = {"year": "YEAR", "month": "MONTH", "day": "DAY", "hour": "HOUR", "minute": "MINUTE", "second": "SECOND"}
+#: Functions that return the fields of a date, which is a number of days, by the place of their digits in a text.
+_DATE_PARTS = {1: "YEAR", 6: "MONTH", 9: "DAY", 12: "HOUR", 15: "MINUTE", 18: "SECOND"}
+_TIME_PARTS = {1: "HOUR", 4: "MINUTE", 7: "SECOND"}
 
 
 def write_sheet(program: Program, rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Write rows with formulas that predict them; copy the formulas down for more rows."""
-    book = _Book(program)
-    outputs = [*(["decision"] if program.decision else []), *program.numbers]
-    steps = [name for stage in program.stages for name in stage if name not in outputs]
-    titles = [*program.columns, *outputs, *steps]
-    if len(titles) > MAX_COLUMNS:
-        raise InputError("path", "be of a model with fewer steps for a sheet", f"{len(titles)} columns", "export SQL")
-    book.place = {name: column_letters(k) for k, name in enumerate(titles)}
+    outputs = {"decision": f"predicted {program.target}"} if program.labels else {}
+    outputs |= program.outputs
     nodes = {name: node for stage in program.stages for name, node in stage.items()}
-    formulas = {name: book.formula(nodes[name]) for name in [*outputs, *steps]}
-    longest = max(map(len, formulas.values()))
+    texts = {f"text{k}": k for k in range(len(program.inputs)) if f"missing{k}" in nodes}
+    steps = [*outputs, *texts, *(name for name in nodes if name not in outputs)]
+    if len(program.inputs) + len(steps) > MAX_COLUMNS:
+        got = f"{len(program.inputs) + len(steps)} columns"
+        raise InputError("path", "be of a model with fewer steps for a sheet", got, "export SQL")
+    book = _Book(program, {name: len(program.inputs) + k for k, name in enumerate(steps)})
+    formulas = [book.text(texts[name]) if name in texts else book.write(name, nodes[name]) for name in steps]
+    longest = max(map(len, formulas))
     if longest > MAX_LETTERS:
         raise InputError("path", "be of a smaller model for a sheet", f"a formula of {longest} letters", "export SQL")
-    named = {"decision": f"predicted {program.target}"}
-    lines = [[_text_cell(named.get(name, name)) for name in titles]]
+    columns = [each.name for each in program.inputs]
+    lines = [[_text_cell(title) for title in [*columns, *(outputs.get(name, name) for name in steps)]]]
     for number, row in enumerate(rows, 2):
-        cells = [_cell(row[name]) for name in program.columns]
-        cells += [_formula_cell(formulas[name].replace("{row}", str(number))) for name in [*outputs, *steps]]
-        lines.append(cells)
-    _write_book(path, {"rows": lines, "model": book.lines})
+        cells = [_cell(row[name]) for name in columns]
+        lines.append(
+            [*cells, *(f"<c><f>{escape(formula.replace('{row}', str(number)))}</f></c>" for formula in formulas)]
+        )
+    about = [[_text_cell(each.name), _text_cell(each.about)] for each in program.inputs]
+    about = [[_text_cell("column"), _text_cell("what its cells are to be")], *about]
+    _write_book(path, {"rows": lines, "columns": about, "model": book.lines})
 
 
 def column_letters(k: int) -> str:
@@ -66,11 +64,14 @@ def column_letters(k: int) -> str:
 
 
 class _Book:
-    """The numbers of a model in a sheet of their own, where they keep all digits, and formulas that refer to them."""
+    """The numbers and texts of a model in a sheet of their own, and formulas that refer to them."""
 
-    def __init__(self, program: Program) -> None:
-        self.lines: list[list[str]] = [[_text_cell(f"numbers of the model of {program.target}")]]
-        self.place: dict[str, str] = {}
+    def __init__(self, program: Program, place: Mapping[str, int]) -> None:
+        self.program, self.place = program, place  #: the number of each step's column
+        self.lines: list[list[str]] = [[_text_cell("numbers and texts of the model")]]
+        spaces = nodes.SPACES.replace(" ", "")
+        self.store(spaces)
+        self.spaces = [f"model!${column_letters(k)}$2" for k in range(len(spaces))]
 
     def store(self, values: Sequence[Any]) -> str:
         """Return the place of values in a new line."""
@@ -79,93 +80,113 @@ class _Book:
         last = column_letters(len(values) - 1)
         return f"model!$A${number}:${last}${number}" if len(values) > 1 else f"model!$A${number}"
 
+    def step(self, name: str) -> str:
+        return f"${column_letters(self.place[name])}{{row}}"
+
+    def write(self, name: str, node: Any) -> str:
+        """Return the formula of a step; a prediction has none where a cell is not read."""
+        formula = self.formula(node)
+        if self.program.unread and (name in self.program.outputs or name == "decision"):
+            return f"IF(SUM({self.range(list(self.program.unread))})=0,{formula},NA())"
+        return formula
+
+    def text(self, k: int) -> str:
+        """Return the formula of the text of a cell with one space in place of all white space, and none around it."""
+        column, text = self.program.inputs[k], self.blank(f"${column_letters(k)}{{row}}")
+        if column.ignores == "marks":
+            text = f'SUBSTITUTE(SUBSTITUTE({text},"_"," "),"-"," ")'
+        if column.cells == "time":
+            return f'CONCATENATE(IF(MID(TRIM({text}),2,1)=":","0",""),TRIM({text}))'
+        return f"TRIM({text})"
+
+    def blank(self, text: str) -> str:
+        """Return the formula of a text with a space in place of each white space."""
+        for place in self.spaces:
+            text = f'SUBSTITUTE({text},{place}," ")'
+        return text
+
     def formula(self, node: Any) -> str:
-        if isinstance(node, int | float):
-            return str(node) if isinstance(node, int) else self.store([node])
-        return _EXCEL[type(node)](self, node)
+        match node:
+            case int():
+                return str(node)
+            case float():
+                return self.store([node])
+            case nodes.Name(name):
+                return self.step(name)
+            case nodes.If(condition, yes, no):
+                return f"IF({self.formula(condition)},{self.formula(yes)},{self.formula(no)})"
+            case nodes.Operation("+" | "-" | "*" | "/" | "<" | "=" as op, a, b):
+                return f"({self.formula(a)}{op}{self.formula(b)})"
+            case nodes.Operation(op, a, b):
+                return f"{'MOD' if op == '%' else op.upper()}({self.formula(a)},{self.formula(b)})"
+            case steps.Exp(value):
+                return f"EXP({self.formula(value)})"
+            case steps.Interpolate(name, knots, values):
+                changes = np.diff(np.diff(values) / np.diff(knots), prepend=0.0, append=0.0)
+                bends, x = self.store(knots.tolist()), f"MIN({self.step(name)},{self.store([float(knots[-1])])})"
+                rise = f"SUMPRODUCT(({x}>{bends})*({x}-{bends})*{self.store(changes.tolist())})"
+                return f"{self.store([float(values[0])])}+{rise}"
+            case steps.Dot(names, weights, constant, is_positive):
+                places = [self.place[name] - min(map(self.place.__getitem__, names)) for name in names]
+                total = self.store([constant])
+                if names:
+                    line = np.zeros(max(places) + 1)
+                    np.add.at(line, places, weights)
+                    total += f"+SUMPRODUCT({self.store(line.tolist())},{self.range(names)})"
+                return f"MAX(0,{total})" if is_positive else total
+            case steps.Largest(names):
+                return f"MAX({self.range(names)})"
+            case steps.Decide(names, (first, second), "", limit):
+                is_above = f"{self.step(names[0])}>{self.store([limit])}"
+                return f"IF({is_above},{self.store([second])},{self.store([first])})"
+            case steps.Decide(names, labels, largest):
+                return f"INDEX({self.store(labels)},1,MATCH({self.step(largest)},{self.range(names)},0))"
+        return self.cell(node, f"${column_letters(node.column)}{{row}}")
 
-    def cell(self, name: str) -> str:
-        return f"${self.place[name]}{{row}}"
+    def range(self, names: Sequence[str]) -> str:
+        """Return the columns from the first to the last of some steps."""
+        places = [self.place[name] for name in names]
+        return f"${column_letters(min(places))}{{row}}:${column_letters(max(places))}{{row}}"
 
-    def number(self, node: Number) -> str:
-        cell = self.cell(node.column)
-        return f"IF(ISNUMBER({cell}),{cell},{self.store([node.missing])})"
+    def cell(self, node: Any, cell: str) -> str:
+        k = node.column
+        column, text = self.program.inputs[k], self.step(f"text{k}")
+        match node:
+            case nodes.Missing():
+                marks = f"SUMPRODUCT(EXACT({text},{self.store(column.gaps[1:])})*1)" if column.gaps[1:] else "0"
+                return f'IF({text}="",1,IF({marks}>0,1,0))'
+            case nodes.Number(_, other):
+                return f"IF(ISNUMBER({cell}),{cell},{self.store([other])})"
+            case nodes.Shaped():
+                for digit in "123456789":
+                    text = f'SUBSTITUTE({text},"{digit}","0")'
+                typed = "1" if column.cells == "date" else f"IF(N({cell})<1,1,0)"
+                shapes = self.store(nodes.SHAPES[column.cells])
+                return f"IF(ISNUMBER({cell}),{typed},IF(SUMPRODUCT(EXACT({text},{shapes})*1)>0,1,0))"
+            case nodes.Field(_, start, length, absent):
+                part = (_DATE_PARTS if column.cells == "date" else _TIME_PARTS)[start]
+                digits = f"MID({text},{start},{length})"
+                spelled = f'IF({self.step(f"shaped{k}")}=0,{absent},IF({digits}="",{absent},VALUE({digits})))'
+                return f"IF(ISNUMBER({cell}),{part}({cell}),{spelled})"
+            case nodes.Choose(_, texts, numbers, other):
+                typed = self.pick(numbers, other, f"(N({cell})={{keys}})")
+                match = f"EXACT(LOWER({text}),{{keys}})"
+                if column.ignores == "nothing":  # where a text is taken out, white space is left
+                    word = f'IF(ISLOGICAL({cell}),IF({cell},"True","False"),{cell})'  # as tables write truth values
+                    rest = self.blank(f'SUBSTITUTE({word},{{keys}},"",1)')
+                    match = f'(TRIM({rest})="")'
+                spelled = self.pick({} if column.cells == "number" else texts, other, match)
+                return f"IF(ISNUMBER({cell}),{typed},{spelled})"
+        raise AssertionError(node)
 
-    def missing(self, node: Missing) -> str:
-        cell = self.cell(node.column)
-        if node.known is not None:
-            return f"IF(SUMPRODUCT(EXACT(LOWER(TRIM({cell})),{self.store(node.known)})*1)>0,0,1)"
-        return f'IF({cell}="",1,0)' if node.is_date else f"IF(ISNUMBER({cell}),0,1)"
-
-    def field(self, node: Field) -> str:
-        cell, (start, length) = self.cell(node.column), FIELDS[node.part]
-        digits = f"MID({cell},{start},{length})"
-        read = (
-            f'IF(ISNUMBER({cell}),{_FUNCTIONS[node.part]}({cell}),IF({digits}="",{int(node.missing)},VALUE({digits})))'
-        )
-        return f'IF({cell}="",{int(node.missing)},{read})'
-
-    def choose(self, node: Choose) -> str:
-        cell = self.cell(node.column)
-        text = f"LOWER(TRIM({cell}))" if node.ignores_case else f'{cell}&""'
-        words = {word: value - node.other for word, value in node.values.items() if value != node.other}
-        other = self.store([node.other])
-        chosen = other
-        if words:
-            changes = f"EXACT({text},{self.store(list(words))})*{self.store(list(words.values()))}"
-            chosen = f"{other}+SUMPRODUCT({changes})"
-        return f'IF({cell}="",{self.store([node.missing])},{chosen})'
-
-    def interpolate(self, node: Interpolate) -> str:
-        slopes = np.diff(node.values) / np.diff(node.knots)
-        ends = slopes[-1] if node.is_open else 0.0
-        changes = np.diff(np.concatenate([[0.0], slopes, [ends]]))
-        used = np.flatnonzero(changes)
-        knots, steps = self.store(node.knots[used].tolist()), self.store(changes[used].tolist())
-        x = self.cell(node.of.name)
-        return f"{self.store([float(node.values[0])])}+SUMPRODUCT(({x}>{knots})*({x}-{knots})*{steps})"
-
-    def dot(self, node: Dot) -> str:
-        """Return a sum over the range of columns from the first to the last step."""
-        total = self.store([node.constant])
-        if node.names:
-            columns = list(self.place)
-            where = {name: columns.index(name) for name in node.names}
-            first, last = min(where.values()), max(where.values())
-            weights = np.zeros(last - first + 1)
-            for name, weight in zip(node.names, node.weights.tolist(), strict=True):
-                weights[where[name] - first] += weight
-            cells = f"${column_letters(first)}{{row}}:${column_letters(last)}{{row}}"
-            total = f"{total}+SUMPRODUCT({self.store(weights.tolist())},{cells})"
-        return f"MAX(0,{total})" if node.is_positive else total
-
-    def operation(self, node: Operation) -> str:
-        a, b = self.formula(node.a), self.formula(node.b)
-        named = {"max": "MAX", "min": "MIN", "%": "MOD", "and": "AND", "or": "OR"}
-        return f"{named[node.op]}({a},{b})" if node.op in named else f"({a}{node.op}{b})"
-
-    def choice(self, node: If) -> str:
-        return f"IF({self.formula(node.condition)},{self.formula(node.yes)},{self.formula(node.no)})"
-
-
-def _word(_: _Book, node: Word) -> str:
-    quoted = str(node.label).replace('"', '""')
-    return f'"{quoted}"' if isinstance(node.label, str) else str(node.label).upper()
-
-
-_EXCEL: Mapping[type, Callable[[_Book, Any], str]] = {
-    Number: _Book.number,
-    Missing: _Book.missing,
-    Field: _Book.field,
-    Choose: _Book.choose,
-    Name: lambda book, node: book.cell(node.name),
-    Operation: _Book.operation,
-    If: _Book.choice,
-    Exp: lambda book, node: f"EXP({book.formula(node.value)})",
-    Interpolate: _Book.interpolate,
-    Dot: _Book.dot,
-    Word: _word,
-}
+    def pick(self, table: Mapping[Any, float], other: float, match: str) -> str:
+        """Return the formula of the number whose key matches; the first of several."""
+        table = {key: value - other for key, value in table.items() if value != other}
+        base = self.store([other])
+        if not table:
+            return base
+        keys, changes = self.store(list(table)), self.store(list(table.values()))
+        return f"{base}+SUMPRODUCT({match.replace('{keys}', keys)}*{changes})"
 
 
 # -- the file: a few XML files in an archive --------------------------------------------------------------------------
@@ -176,52 +197,58 @@ _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _SHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 
 
+#: Letters that XML cannot hold as they are, and what looks as if it stood for one.
+_ESCAPED = re.compile("[\\x00-\\x08\\x0b-\\x1f\\ud800-\\udfff\\ufffe\\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
+
+
 def _text_cell(text: str) -> str:
+    text = _ESCAPED.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
     return f'<c t="inlineStr"><is><t xml:space="preserve">{escape(text)}</t></is></c>'
 
 
 def _cell(value: Any) -> str:
     if value is None:
         return "<c/>"
+    if isinstance(value, bool):
+        return f'<c t="b"><v>{int(value)}</v></c>'
     return _text_cell(value) if isinstance(value, str) else f"<c><v>{float(value)!r}</v></c>"
 
 
-def _formula_cell(formula: str) -> str:
-    return f"<c><f>{escape(formula)}</f></c>"
-
-
 def _write_book(path: Path, sheets: Mapping[str, list[list[str]]]) -> None:
-    names = list(sheets)
-    kinds = "".join(
-        f'<Override PartName="/xl/worksheets/sheet{k}.xml" ContentType="{_SHEET}.worksheet+xml"/>'
-        for k in range(1, len(names) + 1)
-    )
     xml = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+    numbers, names = range(1, len(sheets) + 1), list(sheets)
+    kinds = [
+        f'<Override PartName="/xl/worksheets/sheet{k}.xml" ContentType="{_SHEET}.worksheet+xml"/>' for k in numbers
+    ]
+    listed = [f'<sheet name="{names[k - 1]}" sheetId="{k}" r:id="rId{k}"/>' for k in numbers]
+    targets = {f"worksheets/sheet{k}.xml": "worksheet" for k in numbers}
     files = {
         "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types"><Default Extension="rels" ContentType='
         '"application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType='
-        '"application/xml"/><Override PartName="/xl/workbook.xml" '
-        f'ContentType="{_SHEET}.sheet.main+xml"/>{kinds}</Types>',
-        "_rels/.rels": f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" '
-        f'Type="{_OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-        "xl/workbook.xml": f'<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><sheets>'
-        + "".join(f'<sheet name="{name}" sheetId="{k}" r:id="rId{k}"/>' for k, name in enumerate(names, 1))
-        + '</sheets><calcPr calcId="191029" fullCalcOnLoad="1"/></workbook>',
-        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">'
-        + "".join(
-            f'<Relationship Id="rId{k}" Type="{_OFFICE}/worksheet" Target="worksheets/sheet{k}.xml"/>'
-            for k in range(1, len(names) + 1)
-        )
-        + "</Relationships>",
+        f'"application/xml"/><Override PartName="/xl/workbook.xml" ContentType="{_SHEET}.sheet.main+xml"/>'
+        f"{''.join(kinds)}</Types>",
+        "_rels/.rels": _relationships({"xl/workbook.xml": "officeDocument"}),
+        "xl/workbook.xml": f'<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><sheets>{"".join(listed)}</sheets>'
+        '<calcPr calcId="191029" fullCalcOnLoad="1"/></workbook>',
+        "xl/_rels/workbook.xml.rels": _relationships(targets),
     }
     for k, lines in enumerate(sheets.values(), 1):
-        body = "".join(_line(number, cells) for number, cells in enumerate(lines, 1))
-        files[f"xl/worksheets/sheet{k}.xml"] = f'<worksheet xmlns="{_MAIN}"><sheetData>{body}</sheetData></worksheet>'
+        rows = "".join(
+            f'<row r="{number}">'
+            + "".join(f'<c r="{column_letters(j)}{number}"{cell[2:]}' for j, cell in enumerate(cells) if cell != "<c/>")
+            + "</row>"
+            for number, cells in enumerate(lines, 1)
+        )
+        files[f"xl/worksheets/sheet{k}.xml"] = f'<worksheet xmlns="{_MAIN}"><sheetData>{rows}</sheetData></worksheet>'
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files.items():
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), xml + text)
 
 
-def _line(number: int, cells: Sequence[str]) -> str:
-    placed = (f'<c r="{column_letters(k)}{number}"{cell[2:]}' for k, cell in enumerate(cells) if cell != "<c/>")
-    return f'<row r="{number}">{"".join(placed)}</row>'
+def _relationships(kinds: Mapping[str, str]) -> str:
+    """Return the part of a file that says what its other parts are, by their places."""
+    entries = [
+        f'<Relationship Id="rId{k}" Type="{_OFFICE}/{kind}" Target="{target}"/>'
+        for k, (target, kind) in enumerate(kinds.items(), 1)
+    ]
+    return f'<Relationships xmlns="{_PACKAGE}/relationships">{"".join(entries)}</Relationships>'

@@ -15,6 +15,7 @@ from creases._validation import check_number, check_vector
 from creases.errors import InputError
 from creases.tables._folder.folder import RunFile
 from creases.tables._model.row_model import RowModel, model_baselines, scored_model
+from creases.tables._model.schema import Facts
 from creases.tables._stages.model import Curve, CurveModel, Plane
 
 if TYPE_CHECKING:
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
 
     from creases.network import Network
     from creases.tables._split.split import TableSplit
-    from creases.tables._stages.model import Curve, Plane
     from creases.tables._words.card import PointsCard
-    from creases.tables._words.terms import Terms
+    from creases.tables._words.terms import CurveTerms
 
 
 # Changes of a model by hand: knots moved or removed, curves flattened, planes forbidden, and what each change does.
@@ -63,16 +63,18 @@ def edit_model(
     forbid: Sequence[tuple[str, str]],
 ) -> Edit:
     """Return the changed model; see :meth:`TableModel.edit`."""
-    curves = dict(model.curves)
+    curves = list(model.function.curves)
     for name, moves in move.items():
-        curves[name] = _move_knots(_find_curve(curves, name, "move"), moves)
+        j = _find_curve(model, name, "move")
+        curves[j] = _move_knots(curves[j], name, moves)
     for name, knots in remove.items():
-        curves[name] = _remove_knots(_find_curve(curves, name, "remove"), knots)
-    for name in _inputs_of(model, flatten):
-        curves[name] = replace(curves[name], values=0 * curves[name].values, errors=0 * curves[name].errors)
-    function = replace(model.function, curves=curves, planes=_kept_planes(model, forbid))
+        j = _find_curve(model, name, "remove")
+        curves[j] = _remove_knots(curves[j], name, knots)
+    for j in _inputs_of(model, flatten):
+        curves[j] = replace(curves[j], values=0 * curves[j].values, errors=0 * curves[j].errors)
+    function = replace(model.function, curves=tuple(curves), planes=_kept_planes(model, forbid))
     data = _data_of(model)
-    changed = replace(model, function=function, _facts={}, data=data)
+    changed = replace(model, function=function, data=data, _facts=Facts(), _folder=None, _held=None, _scored=None)
     X, numbers = _rows_of(model, data, rows)
     before, after = model.function.scores(X), function.scores(X)
     classes = (
@@ -86,7 +88,7 @@ def _data_of(model: TableModel) -> TableSplit | None:
     """Return the rows that a model was fitted to; of one that was loaded those of its run, read again."""
     from creases.tables._folder.settings import FitSettings
 
-    folder = model._facts.get("folder")
+    folder = model._folder
     if model.data is not None or folder is None or not (folder / RunFile.SETTINGS).exists():
         return model.data
     return FitSettings.load(folder).load_split()
@@ -114,74 +116,74 @@ def _compare_scores(model: TableModel, changed: TableModel, data: TableSplit | N
     return pd.DataFrame({name: each.by_part for name, each in zip(("before", "after"), pairs, strict=True)})
 
 
-def _find_curve(curves: Mapping[str, Curve], name: Any, param: str) -> Curve:
-    if name not in curves:
-        raise InputError(param, "name inputs of the model", repr(name), f"they are {', '.join(curves)}")
-    return curves[name]
+def _find_curve(model: TableModel, name: Any, param: str) -> int:
+    """Return the number of the input with a name."""
+    names = model.schema.features
+    if name not in names:
+        raise InputError(param, "name inputs of the model", repr(name), f"they are {', '.join(names)}")
+    return names.index(name)
 
 
-def _find_knot(curve: Curve, knot: Any, param: str) -> int:
-    number = check_number(knot, f"{param}[{curve.feature!r}]")
+def _find_knot(curve: Curve, name: str, knot: Any, param: str) -> int:
+    number = check_number(knot, f"{param}[{name!r}]")
     distance = np.abs(curve.knots - number)
     k = int(distance.argmin())
     if distance[k] > NEAR * np.ptp(curve.knots):
         listing = ", ".join(f"{each:g}" for each in curve.knots)
-        raise InputError(param, f"name knots of {curve.feature!r}", f"{number:g}", f"they are at {listing}")
+        raise InputError(param, f"name knots of {name!r}", f"{number:g}", f"they are at {listing}")
     return k
 
 
-def _move_knots(curve: Curve, moves: Mapping[float, Any]) -> Curve:
+def _move_knots(curve: Curve, name: str, moves: Mapping[float, Any]) -> Curve:
     knots, values = curve.knots.copy(), curve.values.copy()
     for knot, goal in moves.items():
-        k = _find_knot(curve, knot, "move")
+        k = _find_knot(curve, name, knot, "move")
         place, value = goal if isinstance(goal, tuple) else (goal, values[k])
-        knots[k] = check_number(place, f"move[{curve.feature!r}][{knot!r}]")
-        values[k] = check_vector(np.atleast_1d(value), f"move[{curve.feature!r}][{knot!r}]", values.shape[1])
+        knots[k] = check_number(place, f"move[{name!r}][{knot!r}]")
+        values[k] = check_vector(np.atleast_1d(value), f"move[{name!r}][{knot!r}]", values.shape[1])
     if not (np.diff(knots) > 0).all():
         got = ", ".join(f"{knot:g}" for knot in knots)
-        raise InputError("move", f"leave the knots of {curve.feature!r} in their order", got, "remove a knot instead")
+        raise InputError("move", f"leave the knots of {name!r} in their order", got, "remove a knot instead")
     if not curve.is_number and not np.array_equal(knots, curve.knots):
-        raise InputError("move", "leave the knots 0 and 1 of a category in place", f"those of {curve.feature!r}")
+        raise InputError("move", "leave the knots 0 and 1 of a category in place", f"those of {name!r}")
     return replace(curve, knots=knots, values=values)
 
 
-def _remove_knots(curve: Curve, knots: Sequence[float]) -> Curve:
-    removed = {_find_knot(curve, knot, "remove") for knot in knots}
+def _remove_knots(curve: Curve, name: str, knots: Sequence[float]) -> Curve:
+    removed = {_find_knot(curve, name, knot, "remove") for knot in knots}
     left = [k for k in range(len(curve.knots)) if k not in removed]
     if len(left) < 2:
         hint = "make the curve constant with {0}"
-        settings = [("flatten", [curve.feature])]
-        raise InputError("remove", f"leave two knots of {curve.feature!r}", f"{len(left)}", hint, settings)
+        raise InputError("remove", f"leave two knots of {name!r}", f"{len(left)}", hint, [("flatten", [name])])
     return replace(curve, knots=curve.knots[left], values=curve.values[left], errors=curve.errors[left])
 
 
-def _inputs_of(model: TableModel, names: Sequence[str]) -> list[str]:
-    """Return the encoded inputs of columns or inputs by name."""
-    result = []
+def _inputs_of(model: TableModel, names: Sequence[str]) -> list[int]:
+    """Return the numbers of the inputs of columns or inputs by name."""
+    result: list[int] = []
     for name in [names] if isinstance(names, str) else names:
-        own = [
-            feature
-            for feature, column in zip(model.schema.features, model.schema.columns, strict=True)
-            if name in (feature, column)
-        ]
+        pairs = enumerate(zip(model.schema.features, model.schema.columns, strict=True))
+        own = [j for j, pair in pairs if name in pair]
         if not own:
-            raise InputError(
-                "flatten", "name columns of the model", repr(name), f"they are {', '.join(model.schema.features)}"
-            )
+            listing = ", ".join(model.schema.features)
+            raise InputError("flatten", "name columns of the model", repr(name), f"they are {listing}")
         result += own
     return result
 
 
 def _kept_planes(model: TableModel, forbid: Sequence[tuple[str, str]]) -> tuple[Plane, ...]:
-    """Return the planes of pairs of columns that are not forbidden."""
-    planes = model.planes
-    pairs = [forbid] if len(forbid) == 2 and all(isinstance(name, str) for name in forbid) else forbid
-    for pair in pairs:
-        if not any(set(pair) == set(names) for names in planes):
-            listing = ", ".join(" and ".join(names) for names in planes) or "none"
+    """Return the planes that are not forbidden, by the names of their variables or else by those of their columns."""
+    planes, columns = model.function.planes, model.schema.columns
+    variables = [set(names) for names in model.planes]
+    owners = [{columns[j] for j, *_ in plane.inputs} for plane in planes]
+    forbidden: set[int] = set()
+    for pair in [forbid] if len(forbid) == 2 and all(isinstance(name, str) for name in forbid) else forbid:
+        named = [[k for k, each in enumerate(names) if each == set(pair)] for names in (variables, owners)]
+        if not any(named):
+            listing = ", ".join(" and ".join(names) for names in model.planes) or "none"
             raise InputError("forbid", "name pairs of columns with a plane", repr(pair), f"the planes are: {listing}")
-    forbidden = [set(pair) for pair in pairs]
-    return tuple(plane for names, plane in planes.items() if set(names) not in forbidden)
+        forbidden |= set(named[0] or named[1])
+    return tuple(plane for k, plane in enumerate(planes) if k not in forbidden)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -210,14 +212,18 @@ class TableModel(RowModel):
     @property
     def curves(self) -> Mapping[str, Curve]:
         """What each encoded input adds to the scores, by its name."""
-        return self.function.curves
+        return dict(zip(self.schema.features, self.function.curves, strict=True))
 
     @property
     def planes(self) -> dict[tuple[str, str], Plane]:
-        """What pairs of columns add together beyond their curves, by the two names."""
-        columns = dict(zip(self.schema.features, self.schema.columns, strict=True))
-        planes = self.function.planes
-        return {(columns[plane.features[0][0]], columns[plane.features[1][0]]): plane for plane in planes}
+        """What two variables add together beyond their curves, by the two names.
+
+        A variable is a column, a part of a date (``"sold month"``), or that a column is missing (``"distance is
+        missing"``) or a code.
+        """
+        features = self.schema.encoder.features
+        names = [[features[j].variable for j, *_ in plane.inputs] for plane in self.function.planes]
+        return {(first, second): plane for (first, second), plane in zip(names, self.function.planes, strict=True)}
 
     def _outputs(self, X: Floats) -> Floats:
         """Return a logit for each class, or the predicted targets, of encoded rows X (n, d)."""
@@ -227,16 +233,6 @@ class TableModel(RowModel):
     def _largest(self) -> float | None:
         """With a logarithmic link, whose network puts out logarithms of targets, the largest prediction; else None."""
         return self.function.largest if self.function.link == "log" else None
-
-    def _input_parts(self, X: Floats) -> tuple[Floats, dict[str, Floats]]:
-        """Return the intercept (n, m), and what curves, planes and units add to it for rows X (n, d)."""
-        return np.repeat(self.function.intercept[None], len(X), axis=0), dict(self.function.parts(X))
-
-    def _layers(self) -> list[tuple[Floats, Floats]]:
-        """Return weights and biases of the network's layers, with a ReLU between them."""
-        from creases.tables._stages.model import to_layers
-
-        return to_layers(self.function)
 
     def _describe(self) -> dict[str, Any]:
         """Return the effects of the columns and all parts of the sum, as plain data for JSON."""
@@ -248,7 +244,7 @@ class TableModel(RowModel):
         from creases.tables._scores.baselines import save_baselines
 
         data, is_refitted = scored_model(self).data, scored_model(self) is not self
-        if "held" in self._facts or (self._facts.get("folder", folder) / RunFile.HELD).exists():
+        if self._held is not None or ((self._folder or folder) / RunFile.HELD).exists():
             held_rows(self).save(folder / RunFile.HELD)
         if data is not None and data.source is not None:
             save_baselines(model_baselines(self), data, folder / RunFile.BASELINES, always=is_refitted)
@@ -259,12 +255,12 @@ class TableModel(RowModel):
 
         return points_card(self, integer=integer)
 
-    def _terms(self) -> Terms:
+    def _terms(self) -> CurveTerms:
         """Return the curves, planes and units with the names and units of columns, for words."""
-        from creases.tables._words.terms import Terms, plain_name
+        from creases.tables._words.terms import CurveTerms, plain_name
 
         schema = self.schema
-        return Terms(self.function, schema.encoder, schema.classes, plain_name(schema.target), schema.threshold)
+        return CurveTerms(schema.encoder, schema.classes, plain_name(schema.target), schema.threshold, self.function)
 
     def edit(
         self,
@@ -290,7 +286,7 @@ class TableModel(RowModel):
         flatten
             Columns or inputs whose curves become 0.
         forbid
-            Pairs of columns without a plane: ``[("age", "town")]``.
+            Pairs of variables, or of columns, without a plane: ``[("age", "town")]``; see :attr:`planes`.
 
         Examples
         --------

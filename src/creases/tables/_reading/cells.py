@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from creases._typing import Bools, Ints
-from creases.tables._reading.columns import Column, from_texts, from_values
-from creases.tables._reading.kinds import ColumnKind
-from creases.tables._reading.numbers import PLAIN
-
-Unread = tuple[int, str]  #: how many cells of text are not what their column has, and the first of them
+from creases.errors import InputError
+from creases.tables._columns.kinds import ColumnKind, Gaps
+from creases.tables._reading.columns import Column, from_texts, from_values, is_long
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +22,7 @@ class Cells:
 
     column: Column
     places: Ints | None = None  #: (n,) which of the values each row has; None where each row has its own
-    unread: Unread = (0, "")
+    gaps: Gaps = field(default_factory=Gaps)  #: what was read as missing
 
     def take(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return for each row what was computed for its value."""
@@ -39,38 +37,42 @@ class Cells:
         """Return the column with a value for every row."""
         return replace(self.column, values=self.take(self.column.values))
 
+    def check_finite(self) -> None:
+        """Refuse infinite numbers."""
+        values = self.column.values
+        if values.dtype.kind == "f" and np.isinf(self.take(values)).any():
+            hint = "correct those cells, leave them empty, or leave the column out"
+            raise InputError("data", "have finite numbers", f"column {self.column.name!r} with infinite values", hint)
+
     def rows(self, mask: Bools) -> Cells:
         """Return the column with some of the rows only."""
         if self.places is None:
             return Cells(self.column.rows(mask))
         return Cells(self.column, self.places[mask])
 
+    @property
+    def counts(self) -> Ints | None:
+        """In how many rows each value is; None where each row has its own."""
+        return None if self.places is None else np.bincount(self.places, minlength=len(self.column.values))
+
     def read(self, kind: ColumnKind) -> Cells:
-        """Return the cells with numbers and dates read; a cell that cannot be read counts as missing."""
-        column = kind.read(self.column)
-        if column is self.column and (not column.is_text or kind.words is None):
-            return self
-        is_missing = column.missing if kind.words is None else np.isnan(kind.numbers(column))
-        flaws = self.take(is_missing & ~self.column.missing)
-        if not flaws.any():
-            return replace(self, column=column)
-        first = flaws.argmax() if self.places is None else self.places[flaws.argmax()]
-        return replace(self, column=column, unread=(int(flaws.sum()), str(self.column.values[first])))
-
-
-def read_cells(name: str, values: pa.Array, *, is_text_file: bool, kind: ColumnKind | None = None) -> Cells:
-    """Return an array of pyarrow as cells, in which numbers and dates are read if the kind of the column is known."""
-    cells = raw_cells(name, values, is_text_file=is_text_file, kind=kind)
-    return cells if kind is None else cells.read(kind)
+        """Return the cells as the kind of their column has them: see :meth:`ColumnKind.read`."""
+        raw = kind.cells({self.column.name: self.column})
+        column = kind.read(raw)
+        return replace(self, column=column, gaps=kind.gaps(raw, column, self.counts))
 
 
 def raw_cells(name: str, values: pa.Array, *, is_text_file: bool, kind: ColumnKind | None = None) -> Cells:
-    """Return an array of pyarrow as cells; text stays text, but where all of it spells plain numbers."""
+    """Return an array of pyarrow as cells; text stays text, but where all of it spells plain numbers of its kind."""
     form = values.type
+    source: Any = "" if is_text_file else "O"
     if pa.types.is_boolean(form):
-        return Cells(Column(name, _floats(values.cast(pa.uint8())), source="b"))
-    if pa.types.is_integer(form):
-        return Cells(Column(name, _floats(values), source="i"))
+        values, form, source = pc.if_else(values, "True", "False"), pa.string(), "b"
+    if pa.types.is_integer(form) or (pa.types.is_decimal(form) and form.scale == 0):
+        ends = pc.min_max(values)
+        if not is_long(ends["min"].as_py() or 0, ends["max"].as_py() or 0):
+            return Cells(Column(name, _floats(values), source="i"))
+        values, form, source = values.cast(pa.string()), pa.string(), "i"
     if pa.types.is_floating(form):
         return Cells(Column(name, _floats(values), source="f"))
     if pa.types.is_decimal(form):
@@ -86,15 +88,14 @@ def raw_cells(name: str, values: pa.Array, *, is_text_file: bool, kind: ColumnKi
         objects = np.empty(len(values), object)
         objects[:] = values.to_pylist()
         return Cells(from_values(name, objects))
-    if is_text_file and kind is not None and kind.number == PLAIN and kind.words is None:
+    if is_text_file and kind is not None and kind.codec.is_plain:
         numbers = _parse_plain(values)
         if numbers is not None:
             return Cells(Column(name, numbers))
     coded = values.dictionary_encode()
     texts = [*coded.dictionary.to_pylist(), None]
     places = coded.indices.fill_null(len(texts) - 1).to_numpy(zero_copy_only=False).astype(np.int64)
-    column = from_texts(name, texts)
-    return Cells(column if is_text_file else replace(column, source="O"), places)
+    return Cells(replace(from_texts(name, texts), source=source), places)
 
 
 def _floats(values: pa.Array) -> NDArray[np.float64]:
@@ -103,9 +104,11 @@ def _floats(values: pa.Array) -> NDArray[np.float64]:
 
 
 def _parse_plain(values: pa.Array) -> NDArray[np.float64] | None:
-    """Return the numbers (n,) that texts spell, NaN for empty ones; None if some are neither."""
+    """Return the numbers (n,) that texts spell, NaN for empty ones; None if some are neither, or "nan"."""
     trimmed = pc.utf8_trim_whitespace(values)
+    filled = pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, trimmed.type), trimmed)
     try:
-        return _floats(pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, trimmed.type), trimmed).cast(pa.float64()))
+        numbers = _floats(filled.cast(pa.float64()))
     except pa.ArrowInvalid:
         return None
+    return numbers if np.isnan(numbers).sum() == filled.null_count else None

@@ -1,4 +1,8 @@
-"""Columns of a table as they were read: numbers, dates or text, with missing values."""
+"""Columns of a table as they came, from a file or from memory: numbers, dates or text, with missing values.
+
+What a column of a DataFrame is, its cells in a CSV file are: truth values are the texts ``True`` and ``False``, whole
+numbers that a float64 cannot hold are text, and spaces around a cell say nothing.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,19 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-#: Cells, without regard to case, that stand for a missing value.
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "?"})
+from creases.errors import InputError
+
+#: Texts, without regard to case, that stand for a missing value where a user names no others. Empty cells always do.
+MARKS = frozenset({"na", "n/a", "nan", "null", "?"})
 
 #: What Python writes for a missing value, and pandas reads as one; other spellings are ordinary text.
 NONE = "None"
+
+#: Texts that stand for a missing value; None for the usual ones.
+Marks = tuple[str, ...] | None
+
+#: Whole numbers up to this one are float64, each as itself.
+LARGEST_WHOLE = 2**53
 
 PANDAS_MISSING = ("NAType", "NaTType")  # what pandas puts for a missing value
 
@@ -26,6 +38,7 @@ class Column:
     values: NDArray[Any]  #: (n,)
     unreadable: str = ""  #: the type of values that are no numbers, dates or text; they count as missing
     source: Literal["", "b", "i", "f", "O"] = ""  #: booleans, integers, floats or strings; "" for cells of a text file
+    part: Any = None  #: the ``Part`` of another column's cells that it is
 
     @property
     def is_text(self) -> bool:
@@ -45,6 +58,22 @@ class Column:
         gaps: NDArray[np.bool_] = np.isnat(self.values) if self.is_date else np.isnan(self.values)
         return gaps
 
+    def is_marked(self, marks: Marks) -> NDArray[np.bool_]:
+        """Return whether each value (n,) is a text that stands for a missing one."""
+        texts = {text for text in set(self.values.tolist()) if text is not None} if self.is_text else set()
+        usual = {text for text in texts if text == NONE or text.lower() in MARKS}
+        found = usual if marks is None else texts & set(marks)
+        return np.array([text in found for text in self.values], bool) if found else np.zeros(len(self.values), bool)
+
+    def without(self, marks: Marks) -> Column:
+        """Return the column with what is marked as missing so."""
+        marked = self.is_marked(marks)
+        if not marked.any():
+            return self
+        values = self.values.copy()
+        values[marked] = None
+        return replace(self, values=values)
+
     @property
     def present(self) -> NDArray[Any]:
         """The values that are not missing."""
@@ -60,14 +89,20 @@ class Column:
 
 
 def from_texts(name: str, cells: Sequence[str | None]) -> Column:
-    """Return a column of stripped strings, with None for missing values."""
+    """Return a column of stripped strings, with None for empty ones."""
     values = np.empty(len(cells), object)
-    values[:] = [None if cell is None or _is_gap(cell.strip()) else cell.strip() for cell in cells]
+    values[:] = [None if cell is None else cell.strip() or None for cell in cells]
+    try:
+        "".join(cell for cell in cells if cell is not None).encode()
+    except UnicodeEncodeError as error:
+        raise half_letter(f" in column {name!r}", error) from None
     return Column(name, values)
 
 
-def _is_gap(cell: str) -> bool:
-    return cell == NONE or cell.lower() in MISSING
+def half_letter(where: str, error: UnicodeEncodeError) -> InputError:
+    """Return the error for text with half of a surrogate pair, which no file, page or export could hold."""
+    half = ascii(str(error.object)[error.start])
+    return InputError("data", "be text of whole letters", f"half of a surrogate pair, {half}{where}", "replace it")
 
 
 def to_number(text: str) -> float | None:
@@ -82,9 +117,10 @@ def to_number(text: str) -> float | None:
 
 def from_values(name: str, values: NDArray[Any]) -> Column:
     """Return a column of typed values; ``unreadable`` names their type unless they are numbers, dates or text."""
-    if values.dtype.kind in "biuf":
-        sources: dict[str, Literal["b", "i", "f"]] = {"b": "b", "i": "i", "u": "i", "f": "f"}
-        return Column(name, values.astype(np.float64), source=sources[values.dtype.kind])
+    if values.dtype.kind == "b" or (values.dtype.kind in "iu" and len(values) and is_long(values.min(), values.max())):
+        return replace(from_texts(name, [*map(str, values.tolist())]), source="b" if values.dtype.kind == "b" else "i")
+    if values.dtype.kind in "iuf":
+        return Column(name, values.astype(np.float64), source="f" if values.dtype.kind == "f" else "i")
     if values.dtype.kind == "M":
         return Column(name, values.astype("datetime64[us]"))
     if values.dtype.kind == "m":
@@ -96,10 +132,10 @@ def from_values(name: str, values: NDArray[Any]) -> Column:
         present = [value for value in values if not is_missing(value)]
         kinds = {type(value).__name__ for value in present}
         if all(isinstance(value, str | bool | int | float | np.number | np.bool_) for value in present):
-            if not any(isinstance(value, str) for value in present):
-                numbers = np.array([np.nan if is_missing(v) else float(v) for v in values], np.float64)
-                return Column(name, numbers, source=_number_source(present))
-            return replace(from_texts(name, [None if is_missing(v) else str(v) for v in values]), source="O")
+            source = _source(present)
+            if source in ("i", "f") and not any(isinstance(v, int | np.integer) and is_long(v, v) for v in present):
+                return Column(name, np.array([np.nan if is_missing(v) else float(v) for v in values]), source=source)
+            return replace(from_texts(name, [None if is_missing(v) else str(v) for v in values]), source=source)
         if kinds <= {"Decimal", "int", "float"}:
             return Column(name, np.array([np.nan if is_missing(v) else float(v) for v in values], np.float64))
         if kinds <= {"date", "datetime", "Timestamp"}:
@@ -124,9 +160,16 @@ def _span_text(span: np.timedelta64) -> str | None:
     return f"{'-' if count < 0 else ''}{minutes // 60}:{minutes % 60:02d}:{seconds:02d}{tail}"
 
 
-def _number_source(values: Sequence[Any]) -> Literal["b", "i", "f"]:
-    if all(isinstance(value, bool | np.bool_) for value in values):
-        return "b"
+def is_long(low: Any, high: Any) -> bool:
+    """Return whether whole numbers from low to high are more than a float64 holds: names, such as account numbers."""
+    return bool(int(low) < -LARGEST_WHOLE or int(high) > LARGEST_WHOLE)
+
+
+def _source(values: Sequence[Any]) -> Literal["b", "i", "f", "O"]:
+    """Return what texts, numbers and truth values are together: truth values beside others are text."""
+    are_bool = [isinstance(value, bool | np.bool_) for value in values]
+    if any(are_bool) or any(isinstance(value, str) for value in values):
+        return "b" if values and all(are_bool) else "O"
     return "i" if all(isinstance(value, int | np.integer) for value in values) else "f"
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
-from itertools import islice
+from itertools import dropwhile, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from creases._files import open_npz, open_regular, read_bytes
 from creases._text import in_one_line, plural
 from creases.errors import FileError, InputError
-from creases.tables._reading.columns import Column, from_texts, from_values, to_number
-from creases.tables._reading.numbers import find_format
+from creases.tables._columns.numbers import find_format
+from creases.tables._reading.columns import Column, from_texts, from_values, half_letter, to_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +72,11 @@ def _utf16_without_mark(content: bytes) -> str:
 
 
 def csv_columns(text: str, path: Path, header: bool | None) -> list[Column]:
-    """Return the columns of the text of a CSV file; ``path`` is its name in messages."""
+    """Return the columns of the text of a CSV file; ``path`` is its name in messages.
+
+    An empty line is a row without cells, so that rows keep their numbers; before the first row and after the last one
+    it is none.
+    """
     text = text.removeprefix("\ufeff")
     if not text.strip():
         raise InputError(str(path), "have a row of column names and rows of values", "an empty file")
@@ -82,35 +86,46 @@ def csv_columns(text: str, path: Path, header: bool | None) -> list[Column]:
         check_width(path, first.count(delimiter) + 1)
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True)
-        lines = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+        every = [(reader.line_num, row if any(map(str.strip, row)) or len(row) > 1 else []) for row in reader]
     except csv.Error as error:
         raise FileError(f"cannot read {path}: it is not in CSV format ({error})") from None
+    lines = list(dropwhile(lambda line: not any(map(str.strip, line[1])), every))
     if not lines:
         raise InputError(str(path), "have rows of values", "only separators")
+    while not lines[-1][1]:
+        lines.pop()
     names = _names(path, lines[0][1], header)
     body = lines if names is None else lines[1:]
+    filled = [row for _, row in body if row]
     if names is None:
         names = [""] * len(lines[0][1])
-    elif body and all(len(row) == len(names) + 1 for _, row in body) and any(row[-1].strip() for _, row in body):
+    elif body and all(len(row) == len(names) + 1 for row in filled) and any(row[-1].strip() for row in filled):
         names = ["", *names]  # R writes no name above the names of the rows
-    cells = [_fit(row, len(names)) for _, row in body]
+    cells = [_fit(row, len(names)) if row else [""] * len(names) for _, row in body]
     _check_lengths(path, names, [line for line, _ in body], cells)
     columns = zip(*cells, strict=True) if cells else ((),) * len(names)
     return [from_texts(name, column) for name, column in zip(distinct_names(names), columns, strict=True)]
 
 
-def probe_csv(text: str, path: Path, header: bool | None) -> tuple[list[str], bool, str]:
-    """Return the names of the columns, whether the first row has them, and the separator, by a CSV file's beginning."""
+def probe_csv(text: str, path: Path, header: bool | None) -> tuple[list[str], int, str]:
+    """Return the names of the columns, the lines before the first row of cells, and the separator of a CSV file.
+
+    ``text`` is its beginning.
+    """
     names = [column.name for column in csv_columns(text, path, header)]
     delimiter = find_delimiter(text)
-    lines = io.StringIO(text.removeprefix("\ufeff"), newline="")
-    return names, _names(path, first_row(lines, delimiter), header) is not None, delimiter
+    row, last = first_row(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter)
+    return names, last if _names(path, row, header) is not None else last - 1, delimiter
 
 
-def first_row(lines: Iterable[str], delimiter: str) -> list[str]:
-    """Return the cells of the first row of a CSV file that is not empty, of which no more is read; none if all are."""
+def first_row(lines: Iterable[str], delimiter: str) -> tuple[list[str], int]:
+    """Return the cells of the first row of a CSV file that is not empty, and the number of its last line, from 1.
+
+    No more is read; if all rows are empty, it has no cells.
+    """
     reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
-    return next(([cell.strip() for cell in row] for row in reader if any(cell.strip() for cell in row)), [])
+    row = next((row for row in reader if any(map(str.strip, row))), [])
+    return [cell.strip() for cell in row], reader.line_num
 
 
 def check_width(path: Path, count: int) -> None:
@@ -177,11 +192,15 @@ def _names(path: Path, first: list[str], header: bool | None) -> list[str] | Non
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:
-    """Return names of columns: one without a name is numbered, one that occurs twice is refused."""
-    result = [name or f"column {k}" for k, name in enumerate(names)]
+    """Return names of columns, without spaces around them; one without a name is numbered, a second one refused."""
+    result = [name.strip() or f"column {k}" for k, name in enumerate(names)]
     if twice := [name for name, count in Counter(result).items() if count > 1]:
         hint = "rename or remove one of them: nobody could tell which is meant"
         raise InputError("data", "have a different name for each column", f"{twice[0]!r} more than once", hint)
+    try:
+        "".join(result).encode()
+    except UnicodeEncodeError as error:
+        raise half_letter(" in the name of a column", error) from None
     return result
 
 
@@ -221,38 +240,43 @@ def frame_columns(frame: pd.DataFrame) -> list[Column]:
     columns = []
     for k, name in enumerate(distinct_names([str(name) for name in frame.columns])):
         series = frame.iloc[:, k]
-        if types.is_bool_dtype(series.dtype) or types.is_numeric_dtype(series.dtype):
-            values = series.to_numpy(np.float64, na_value=np.nan) if series.dtype.kind != "c" else series.to_numpy()
-        elif isinstance(series.dtype, np.dtype) and series.dtype.kind == "M":
-            values = series.to_numpy()
+        is_plain = isinstance(series.dtype, np.dtype) and series.dtype.kind in "biucM"
+        if types.is_float_dtype(series.dtype):
+            values = series.to_numpy(np.float64, na_value=np.nan)
         else:
-            values = _objects(series.astype(object))
-        column = from_values(name, values)
-        kind = series.dtype.kind  # of nullable types too
-        columns.append(replace(column, source="i" if kind == "u" else kind) if kind in "biu" else column)
+            values = series.to_numpy() if is_plain else _objects(series.astype(object))
+        columns.append(from_values(name, values))
     return columns
 
 
 def row_columns(rows: Any, names: Sequence[str], header: bool | None = None) -> list[Column]:
     """Return rows as columns: a file, a DataFrame, mappings, or an array (n, d) in the order of ``names``."""
-    import pandas as pd
-
     if isinstance(rows, str | Path):
         return read_raw_columns(Path(rows), header)
+    try:
+        return frame_columns(_frame(rows, names))
+    except UnicodeEncodeError as error:  # of pandas, which makes strings of Arrow
+        raise half_letter("", error) from None
+
+
+def _frame(rows: Any, names: Sequence[str]) -> pd.DataFrame:
+    """Return rows in memory as a DataFrame."""
+    import pandas as pd
+
+    if isinstance(rows, pd.DataFrame):
+        return rows
     if isinstance(rows, pd.Series):
-        rows = rows.to_frame().T
-    elif isinstance(rows, Mapping):
+        return rows.to_frame().T
+    if isinstance(rows, Mapping):
         is_row = all(np.ndim(value) == 0 for value in rows.values())
-        rows = pd.DataFrame([rows] if is_row else dict(rows))
-    elif isinstance(rows, Sequence) and rows and isinstance(rows[0], Mapping):
-        rows = pd.DataFrame(list(rows))
-    elif not isinstance(rows, pd.DataFrame):
-        values = np.asarray(rows, None if isinstance(rows, np.ndarray) else object)
-        values = values[None] if values.ndim == 1 else values
-        if values.ndim != 2 or values.shape[1] != len(names):
-            raise InputError("rows", f"have {len(names)} columns: {', '.join(names[:20])}", f"shape {values.shape}")
-        rows = pd.DataFrame(values, columns=list(names))
-    return frame_columns(rows)
+        return pd.DataFrame([rows] if is_row else dict(rows))
+    if isinstance(rows, Sequence) and rows and isinstance(rows[0], Mapping):
+        return pd.DataFrame(list(rows))
+    values = np.asarray(rows, None if isinstance(rows, np.ndarray) else object)
+    values = values[None] if values.ndim == 1 else values
+    if values.ndim != 2 or values.shape[1] != len(names):
+        raise InputError("rows", f"have {len(names)} columns: {', '.join(names[:20])}", f"shape {values.shape}")
+    return pd.DataFrame(values, columns=list(names))
 
 
 def read_parquet(path: Path) -> list[Column]:

@@ -18,6 +18,8 @@ from creases._typing import Floats, Task
 from creases._validation import check_arguments, check_choice
 from creases.errors import InputError
 from creases.problems import Problem
+from creases.tables._columns.kinds import ColumnKind, Gaps, detect_kind, detect_kinds, set_codes
+from creases.tables._columns.parts import find_parts
 from creases.tables._encoding.encoding import (
     Missing,
     TableEncoding,
@@ -29,7 +31,6 @@ from creases.tables._encoding.encoding import (
 )
 from creases.tables._reading.columns import Column
 from creases.tables._reading.files import csv_columns, frame_columns, read_raw_columns
-from creases.tables._reading.kinds import ColumnKind, detect_kinds, set_codes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +41,6 @@ Names = Sequence[str | int]
 DETAILED = 10
 
 
-@check_arguments(inputs=optional(sequence()), drop=sequence(), kinds=optional(DICT), codes=optional(DICT))
 def read_table(
     path: str | Path | pd.DataFrame,
     target: str | int | None = None,
@@ -56,35 +56,25 @@ def read_table(
     exposure: str | int | None = None,
     groups: str | int | None = None,
     time: str | int | None = None,
+    missing_marks: Sequence[str] | None = None,
 ) -> Problem:
     r"""Read a table from a CSV, Parquet or NPZ file, or a DataFrame, as a problem.
 
-    The kind of every column is detected:
-
-    - numbers are used unchanged, also those with decimal commas, thousands separators, percent or currency signs;
-    - quantities (``61.5 kg``) become numbers of their most frequent unit, into which others are converted (``500 g``);
-    - shares written as fractions (``3/4``) become numbers from 0 to 1;
-    - times of day (``08:30``, ``8:30 pm``) become hours from 0 to 24, durations (``1 h 30``, ``90 min``, ``1:30:00``)
-      hours; ``12:30`` is a time unless the column is called a duration, ``1:30:00`` and ``30:00`` are durations;
-    - intervals (``10-20``, ``<5``) become their middles; an open one (``65+``) reaches half a usual width beyond its
-      bound;
-    - ordinals become 0, 1, 2, ...: words of a known scale (``low``, ``medium``, ``high``; ``S``, ``M``, ``L``), and
-      numbers and letters behind a word such as ``grade`` or ``level``; letters alone are categories;
-    - yes/no columns become 0 and 1;
-    - categories (text) become a column of 0 and 1 for each value, named ``column=value``; values in fewer than
-      three rows, or in fewer than one of 2,000, are pooled as ``column=other values``, as are the rarest of more than
-      400;
-    - dates, and months and quarters (``2024-03``, ``Mar 2024``, ``2024Q1``), become days since the first one, and
-      month, weekday and hour where these vary and come again;
-    - IDs, free text, constant and empty columns are left out; :func:`creases.fit_table` tries IDs of numbers, and IDs
-      and free text with values that come again or are missing.
+    The kind of every column is detected: the page *From a table to predictions* lists all kinds, each with an example,
+    what it becomes, and how to overrule it. IDs, free text, constant and empty columns are left out;
+    :func:`creases.fit_table` tries IDs of numbers, and IDs and free text with values that come again or are missing.
 
     ``Problem.encoding`` has the kinds (``kinds``, ``describe()``), what was left out and why (``left_out``), where
     every feature comes from (``features``), and encodes new rows in the same way (``transform``). It is fitted to all
     rows and does not look at the target.
 
     Empty cells, ``NA``, ``N/A``, ``NaN``, ``null`` (in any case), ``None`` and ``?`` are missing values; ``none`` is
-    text, as in pandas. A column without a name is numbered; two columns of one name are refused.
+    text, as in pandas. In the column to predict only empty cells are, unless it has numbers: classes may be called so.
+    ``missing_marks`` names other ones. ``Problem.encoding.read_as_missing`` says what was read as missing.
+
+    A column of a DataFrame is read as its cells in a CSV file are: truth values are ``True`` and ``False``, whole
+    numbers too long for a float64 are names if they are not all different as such, spaces around a cell or a name do
+    not count. A column without a name is numbered; two columns of one name are refused.
 
     Parameters
     ----------
@@ -114,8 +104,9 @@ def read_table(
         Columns to leave out, by name or number.
     kinds
         Kinds by column, by name or number, instead of what values look like: ``"number"``, ``"quantity"``, ``"share"``,
-        ``"category"``, ``"ordinal"``, ``"interval"``, ``"date"``, ``"month"``, ``"time"``, ``"duration"``, or an
-        ordinal's values from least to most, ``"cold<warm<hot"``. Such a column is used even if it looks like an ID.
+        ``"category"``, ``"ordinal"``, ``"interval"``, ``"date"``, ``"month"``, ``"time"``, ``"duration"``,
+        ``"coordinate"``, ``"list"``, ``"tags"``, ``"code"``, or an ordinal's values from least to most,
+        ``"cold<warm<hot"``. Such a column is used even if it looks like an ID.
     codes
         Numbers that are none, by column: ``{"income": [-999, 0]}``. Each is a level of its own beside the curve of the
         other numbers.
@@ -130,6 +121,9 @@ def read_table(
     time
         A column of dates or numbers: the last rows are tested on, and a fold is a stretch of time. It is an input too,
         unless it is left out.
+    missing_marks
+        The texts that stand for a missing value, in all columns, beside empty cells: ``["-", "unknown"]``; ``[]`` for
+        none. Default: those above.
 
     Examples
     --------
@@ -151,9 +145,8 @@ def read_table(
     >>> read_table(frame, "spent").features
     ('age', 'member=yes')
     """
-    _check_options(task, missing)
     options: dict[str, Any] = {"inputs": inputs, "drop": drop, "kinds": kinds, "codes": codes}
-    options |= {"weight": weight, "exposure": exposure, "groups": groups, "time": time}
+    options |= {"weight": weight, "exposure": exposure, "groups": groups, "time": time, "missing_marks": missing_marks}
     if isinstance(path, str | Path):
         return make_problem(Path(path), read_raw_columns(Path(path), header), target, task, missing, **options)
     if not hasattr(path, "columns") or not hasattr(path, "iloc"):
@@ -161,27 +154,9 @@ def read_table(
     return make_problem(Path("table"), frame_columns(path), target, task, missing, **options)
 
 
-@check_arguments(
-    text=STRING,
-    name=STRING,
-    header=optional(BOOL),
-    inputs=optional(sequence()),
-    drop=sequence(),
-    kinds=optional(DICT),
-    codes=optional(DICT),
-)
+@check_arguments(text=STRING, name=STRING, header=optional(BOOL))
 def parse_table(
-    text: str,
-    name: str = "table.csv",
-    target: str | int | None = None,
-    *,
-    task: Task | None = None,
-    missing: Missing = "indicate",
-    header: bool | None = None,
-    inputs: Names | None = None,
-    drop: Names = (),
-    kinds: Mapping[str, str] | None = None,
-    codes: Mapping[str, Any] | None = None,
+    text: str, name: str = "table.csv", target: str | int | None = None, *, header: bool | None = None, **options: Any
 ) -> Problem:
     r"""Return the text of a CSV file as a problem; ``name`` is its file name, the rest as in :func:`read_table`.
 
@@ -191,33 +166,33 @@ def parse_table(
     >>> parse_table("length,kind\n1.5,rose\n0.5,violet\n1.4,rose\n", "flowers.csv")
     <Problem flowers: 3 x 1, 2 classes>
     """
-    _check_options(task, missing)
     path = Path(name)
-    options: dict[str, Any] = {"inputs": inputs, "drop": drop, "kinds": kinds, "codes": codes}
-    return make_problem(path, csv_columns(text, path, header), target, task, missing, **options)
+    return make_problem(path, csv_columns(text, path, header), target, **options)
 
 
-def _check_options(task: str | None, missing: str) -> None:
-    if task is not None:
-        check_choice(task, ("classification", "regression"), "task")
-    check_choice(missing, ("indicate", "mean", "drop", "error"), "missing")
-
-
+@check_arguments(
+    inputs=optional(sequence()),
+    drop=sequence(),
+    kinds=optional(DICT),
+    codes=optional(DICT),
+    missing_marks=optional(sequence(STRING)),
+)
 def make_problem(
     path: Path,
     columns: list[Column],
     target: str | int | None,
-    task: Task | None,
-    missing: Missing,
+    task: Task | None = None,
+    missing: Missing = "indicate",
     *,
-    inputs: Names | None,
-    drop: Names,
-    kinds: Mapping[str, str] | None,
+    inputs: Names | None = None,
+    drop: Names = (),
+    kinds: Mapping[str, str] | None = None,
     codes: Mapping[str, Any] | None = None,
     weight: str | int | None = None,
     exposure: str | int | None = None,
     groups: str | int | None = None,
     time: str | int | None = None,
+    missing_marks: Sequence[str] | None = None,
     also: Collection[str] = (),
     name: str | None = None,
     source: str | None = None,
@@ -227,23 +202,30 @@ def make_problem(
     Columns in ``also`` are used although they look like IDs. Messages call the table by its path. So do the problem and
     its description, unless they are given a name and a source of the rows.
     """
+    check_choice(task or "regression", ("classification", "regression"), "task")
+    check_choice(missing, ("indicate", "mean", "drop", "error"), "missing")
     measures = {"weight": weight, "exposure": exposure, "groups": groups, "time": time}
+    columns = with_parts(path, columns, (target, *drop, *measures.values()), kinds, missing_marks)
     places = {use: _find_column(columns, each, path, use) for use, each in measures.items() if each is not None}
     aside = [k for use, k in places.items() if use != "time"]
     choice: dict[str, Any] = {"inputs": inputs, "drop": (*drop, *aside), "kinds": kinds, "codes": codes}
+    choice["missing_marks"] = missing_marks
     position, found, uses = choose_columns(path, columns, target, **choice, also=also)
+    raw, columns = columns, [kind.read(column) for column, kind in zip(columns, found, strict=True)]
     wider = None
     if doubtful := doubtful_columns(columns, found, uses, missing):
         choice |= {"also": doubtful, "name": name, "source": source, **measures}
-        wider = make_problem(path, columns, target, task, missing, **choice)
+        wider = make_problem(path, raw, target, task, missing, **choice)
     used = [k for k, use in enumerate(uses) if use != "left out"]
-    columns = [kind.read(column) for column, kind in zip(columns, found, strict=True)]
+    gaps = count_gaps(raw, columns, found)
     check_finite([columns[k] for k in used], [found[k] for k in used])
     columns, rows, changes = _handle_missing(path, columns, uses, missing)
     y, classes = encode_target(columns[position], found[position], task)
     sizes: dict[str, Any] = {use: _read_sizes(columns[k], use) for use, k in places.items() if use in _SIZES}
     if groups is not None or time is not None:
         together, order = (columns[places[use]] if use in places else None for use in ("groups", "time"))
+        for use in places.keys() - _SIZES:
+            _check_present(use, columns[places[use]], raw[places[use]], rows)
         sizes |= {"groups": number_groups(together, order), "is_time": time is not None}
     if exposure is not None:
         if classes is not None:
@@ -254,7 +236,7 @@ def make_problem(
     changes += describe_choice(columns[position], classes) if task is None else ""
     target_facts: dict[str, Any] = {"task": "regression" if classes is None else "classification", "classes": classes}
     target_facts["labels"] = "text" if classes is None else label_kind(columns[position])
-    encoding = fit_encoding(columns, found, uses, missing, **target_facts)
+    encoding = fit_encoding(columns, found, uses, missing, gaps, **target_facts)
     X = encoding.transform_columns([columns[k] for k in used]).X
     return Problem(
         name=path.stem if name is None else name,
@@ -271,6 +253,19 @@ def make_problem(
     )
 
 
+def with_parts(path: Path, columns: list[Column], aside: Sequence[Any], given: Any, marks: Any) -> list[Column]:
+    """Return columns and, behind them, the parts of those that have some; none of those ``aside``, the target first."""
+    names = [column.name for column in columns]
+    if not columns or any(column.part is not None for column in columns):
+        return columns
+    known = [name for name in aside[1:] if isinstance(name, int) or (isinstance(name, str) and name in names)]
+    others = {names[_find_column(columns, name, path)] for name in (aside[0], *known)}
+    kinds = {each: kind for each, kind in (given or {}).items() if each in names or isinstance(each, int)}
+    kinds = {names[_find_column(columns, each, path)]: kind for each, kind in kinds.items()}
+    are_names = lambda column: detect_kind(column).kind in ("category", "ID", "text")  # noqa: E731
+    return [*columns, *find_parts(columns, others, kinds, None if marks is None else tuple(marks), are_names)]
+
+
 #: Columns that measure rows.
 _SIZES = ("weight", "exposure")
 
@@ -278,10 +273,11 @@ _SIZES = ("weight", "exposure")
 def number_groups(together: Column | None, order: Column | None) -> NDArray[np.int64]:
     """Return the number (n,) of each row's group; with times these rise, those of groups as their last row."""
     for column, use in ((together, "groups"), (order, "time")):
-        if column is not None and column.missing.any():
-            raise InputError(use, "be a column without missing values", repr(column.name))
+        if column is not None:
+            _check_present(use, column, column, None)
     if order is not None and order.is_text:
-        raise InputError("time", "be a column of dates or numbers", repr(order.name))
+        got = f"{order.name!r} with cells such as {list_names(order.levels()[:3])}"
+        raise InputError("time", "be a column of dates or numbers", got)
     if order is None:
         assert together is not None
         return np.unique(together.values.astype(str), return_inverse=True)[1].reshape(-1).astype(np.int64)
@@ -294,6 +290,18 @@ def number_groups(together: Column | None, order: Column | None) -> NDArray[np.i
     rank = np.empty(len(last), np.int64)
     rank[np.argsort(last, kind="stable")] = np.arange(len(last))
     return rank[which]
+
+
+def _check_present(use: str, column: Column, raw: Column, rows: NDArray[np.int64] | None) -> None:
+    """Refuse a column with missing values in the numbered rows of its table, naming the first of its cells."""
+    gaps = np.flatnonzero(column.missing)
+    if len(gaps):
+        numbers = (gaps if rows is None else rows[gaps])[:3].tolist()
+        cells = {k: raw.values[k] if raw.is_text else None for k in numbers}
+        listing = [f"{repr(cell) if cell else 'an empty cell'} in row {k}" for k, cell in cells.items()]
+        got = f"{column.name!r} with {plural(len(gaps), 'such cell')}: {', '.join(listing)} (rows count from 0)"
+        expected = f"be a column with a {'date or number' if use == 'time' else 'value'} in every row"
+        raise InputError(use, expected, got, "fill these cells, or leave their rows out")
 
 
 def _read_sizes(column: Column, use: str) -> Floats:
@@ -323,6 +331,8 @@ def _chosen_columns(path: Path, columns: Sequence[Column], target: int, inputs: 
     if inputs is None:
         return [k for k in range(len(columns)) if k != target and k not in dropped]
     positions = [_find_column(columns, name, path, "inputs") for name in inputs]
+    sources = {columns[k].name for k in positions}
+    positions += [k for k, each in enumerate(columns) if each.part is not None and each.part.source in sources]
     if not positions or len(set(positions)) < len(positions) or target in positions:
         raise InputError("inputs", "be different columns without the target", f"{list(inputs)}")
     if clash := dropped & set(positions):
@@ -335,10 +345,12 @@ def _check_inputs(
 ) -> None:
     """Refuse a table without a usable input or target, and inputs that were chosen but cannot be used."""
     target = kinds[uses.index("target")]
-    if target.left_out or target.date is not None:
-        got = f"{target.name!r} with {target.note if target.date is None else 'dates'}"
+    if target.left_out or target.codec.is_moment:
+        got = f"{target.name!r} with {target.codec.plural if target.codec.is_moment else target.note}"
         raise InputError("target", "be a column of numbers or classes", got)
-    unused = [kind for kind, use in zip(kinds, uses, strict=True) if use == "left out" and kind.left_out]
+    unused = [
+        kind for kind, use in zip(kinds, uses, strict=True) if use == "left out" and kind.left_out and not kind.is_split
+    ]
     listing = _list_unused(unused)
     if inputs is not None and any(kind.name in {columns[_find_column(columns, name, path)].name for name in inputs}
                                   for kind in unused):  # fmt: skip
@@ -366,8 +378,10 @@ def _list_unused(kinds: Sequence[ColumnKind]) -> str:
 def _find_column(columns: Sequence[Column], target: str | int | None, path: Path, param: str = "target") -> int:
     """Return the position of the target column, or of a column of another parameter."""
     names = [column.name for column in columns]
+    target = target.strip() if isinstance(target, str) else target
+    n = sum(column.part is None for column in columns)  # parts of columns are behind these
     if target is None:
-        return names.index("y") if path.suffix.lower() == ".npz" and "y" in names else len(names) - 1
+        return names.index("y") if path.suffix.lower() == ".npz" and "y" in names else n - 1
     if isinstance(target, str) and target in names:
         return names.index(target)
     try:
@@ -377,9 +391,9 @@ def _find_column(columns: Sequence[Column], target: str | int | None, path: Path
         hint = f"did you mean {close[0]!r}? " if close else ""
         listing = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
         raise InputError(param, f"be a column of {path}", repr(target), f"{hint}it has: {listing}") from None
-    if not -len(names) <= position < len(names):
-        raise InputError(param, f"be a column of {path}, from 0 to {len(names) - 1}", f"{position}")
-    return position % len(names)
+    if not -n <= position < n:
+        raise InputError(param, f"be a column of {path}, from 0 to {n - 1}", f"{position}")
+    return position % n
 
 
 def _handle_missing(
@@ -425,6 +439,12 @@ def _say_filled(columns: Sequence[Column], missing: Missing) -> str:
     return f"; {plural(gaps, 'missing value')} {said}"
 
 
+def count_gaps(raw: Sequence[Column], read: Sequence[Column], kinds: Sequence[ColumnKind]) -> list[tuple[int, Gaps]]:
+    """Return in how many cells each column is missing, and what these say if they are not empty."""
+    triples = zip(raw, read, kinds, strict=True)
+    return [(int(column.missing.sum()), kind.gaps(cells, column)) for cells, column, kind in triples]
+
+
 def missing_report(columns: Sequence[Column]) -> str:
     """List the columns with missing values: ``'age' 3 (the first in row ...), 'cabin' 1 (...)``; empty if none."""
     parts = []
@@ -444,6 +464,7 @@ def encode_frame(
     also: Collection[str] = (),
     *,
     kinds: Mapping[str, str] | None = None,
+    missing_marks: Sequence[str] | None = None,
 ) -> tuple[TableEncoding, Floats, list[str]]:
     """Return how the columns of a DataFrame become numbers as in :func:`read_table`, and its rows (n, d) as these.
 
@@ -452,14 +473,16 @@ def encode_frame(
     path, inputs = Path("table"), frame_columns(frame)
     name = target + "'" * sum(column.name.rstrip("'") == target for column in inputs)  # not one of theirs
     columns = [*inputs, Column(name, np.arange(float(len(frame))))]  # the target is not looked at
+    columns = with_parts(path, columns, (None,), kinds, missing_marks)
     _check_table(path, columns)
     position = len(inputs)
-    found, uses = _choose_uses(path, columns, position, None, (), kinds, also)
+    found, uses = _choose_uses(path, columns, position, None, (), kinds, also, missing_marks)
+    raw, columns = columns, [kind.read(column) for column, kind in zip(columns, found, strict=True)]
     doubtful = doubtful_columns(columns, found, uses, "indicate")
     used = [k for k, use in enumerate(uses) if use == "input"]
-    columns = [kind.read(column) for column, kind in zip(columns, found, strict=True)]
     check_finite([columns[k] for k in used], [found[k] for k in used])
-    encoding = fit_encoding(columns, found, uses, "indicate", task=task, classes=classes)
+    gaps = count_gaps(raw, columns, found)
+    encoding = fit_encoding(columns, found, uses, "indicate", gaps, task=task, classes=classes)
     return encoding, encoding.transform_columns([columns[k] for k in used]).X, doubtful
 
 
@@ -472,11 +495,12 @@ def choose_columns(
     kinds: Mapping[str, str] | None,
     codes: Mapping[str, Any] | None = None,
     also: Collection[str] = (),
+    missing_marks: Sequence[str] | None = None,
 ) -> tuple[int, list[ColumnKind], list[str]]:
     """Return the position of the target, the kinds of the columns, and the use of each."""
     _check_table(path, columns)
     position = _find_column(columns, target, path)
-    found, uses = _choose_uses(path, columns, position, inputs, drop, kinds, also)
+    found, uses = _choose_uses(path, columns, position, inputs, drop, kinds, also, missing_marks)
     for name, numbers in (codes or {}).items():
         k = _find_column(columns, name, path, "codes")
         found[k] = set_codes(found[k], numbers)
@@ -486,7 +510,7 @@ def choose_columns(
 def doubtful_columns(
     columns: Sequence[Column], kinds: Sequence[ColumnKind], uses: Sequence[str], missing: Missing
 ) -> list[str]:
-    """Return the columns that were left out and may still predict, by name.
+    """Return the columns that were left out and may still predict, by name; columns have been read.
 
     These are IDs of numbers, and IDs and free text whose values come again or are missing in some rows.
     """
@@ -508,13 +532,15 @@ def _choose_uses(
     drop: Names,
     given: Mapping[str, str] | None,
     also: Collection[str],
+    marks: Sequence[str] | None,
 ) -> tuple[list[ColumnKind], list[str]]:
     """Return the kinds of the columns, and the use of each: input, target or left out."""
     chosen = _chosen_columns(path, columns, position, inputs, drop)
     by_name = {columns[_find_column(columns, name, path, "kinds")].name: kind for name, kind in (given or {}).items()}
     names = {columns[k].name for k in chosen} if inputs is not None else set()
     target = columns[position].name
-    kinds = detect_kinds(columns, given=by_name, wanted=names | {target}, target=target)
+    options: dict[str, Any] = {"given": by_name, "wanted": names | {target}, "target": target}
+    kinds = detect_kinds(columns, **options, marks=None if marks is None else tuple(marks))
     if all(kinds[k].left_out for k in chosen):  # a number that looks like an ID is better than nothing
         also = {*also, *(kinds[k].name for k in chosen if kinds[k].is_counter)}
     uses = ["left out"] * len(columns)

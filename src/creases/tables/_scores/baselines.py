@@ -17,6 +17,7 @@ from creases._files import open_npz, write_atomically
 from creases._text import OneLine, format_number
 from creases._typing import Bools, Floats, Ints
 from creases.problems import Problem
+from creases.tables._folder.records import read_record
 from creases.tables._model.schema import decide
 from creases.tables._scores.metrics import (
     ClassificationMetrics,
@@ -66,42 +67,14 @@ class Baseline(OneLine):
         return {name: score for name, score in scores.items() if not np.isnan(score)}
 
 
-@dataclass(frozen=True, eq=False)
-class BaselineWarning:
-    """A baseline that the network does not beat on the test rows, and what to try."""
-
-    baseline: str
-    text: str
-    hint: str  #: what to try; ``{0}``, ``{1}``, ... stand for ``settings``
-    settings: tuple[tuple[str, object], ...] = ()
-
-    def render(self, setting: Callable[[str, object], str] = lambda param, value: f"{param}={value!r}") -> str:
-        """Return the warning as text; ``setting`` writes a parameter with its value."""
-        advice = self.hint.format(*(setting(param, value) for param, value in self.settings))
-        return f"{self.text} {advice}".strip()
-
-    def __str__(self) -> str:
-        return self.render()
-
-
 def baselines(
     net: Callable[[Floats], Floats], data: TableSplit, *, threshold: float = 0.5, name: str = "grown network"
 ) -> list[Baseline]:
     """Return the scores of the network, of a linear model, of boosted trees and of a constant, in this order.
 
     The others are scikit-learn's, fitted to the rows that the network was trained and validated on, with the same
-    weights of classes. Trees get a category as one column.
-
-    Parameters
-    ----------
-    net
-        The network, for rows in the data's own units.
-    data
-        The rows, split.
-    threshold
-        Probability above which the network predicts the second of two classes.
-    name
-        What to call the network.
+    weights of classes. Trees get a category as one column. The network is for rows in the data's own units; it
+    predicts the second of two classes above the threshold.
     """
     problem, network = data.problem, score_outputs(net, data, threshold, name)
     rows = np.sort(np.concatenate([data.train, data.validation]))
@@ -119,7 +92,10 @@ def baselines(
         with warnings.catch_warnings(), threadpool_limits(1 if problem.X.size <= SMALL else None):
             warnings.simplefilter("ignore")  # of a fit that has not quite converged: it is a yardstick
             model.fit(X[rows], y[rows], sample_weight=None if title == CONSTANT[0] else weight)
-            chances = None if problem.classes is None else _probabilities(model, X, len(problem.classes))
+            chances = None
+            if problem.classes is not None:
+                chances = np.zeros((len(X), len(problem.classes)))  # 0 for classes that the model has not seen
+                chances[:, model.classes_.astype(np.int64)] = model.predict_proba(X)
             scores.append(score_model(title, model.predict(X), data, chances))
     return scores
 
@@ -134,45 +110,39 @@ def score_outputs(
     return score_model(name, decide(outputs, threshold), data, probabilities(outputs))
 
 
-def baseline_warnings(scores: Sequence[Baseline], data: TableSplit) -> list[BaselineWarning]:
-    """Return which baselines the network does not beat on the test rows.
+def baseline_warnings(scores: Sequence[Baseline], data: TableSplit) -> dict[str, str]:
+    """Return which baselines the network does not beat on the test rows, and what to try, by their names.
 
     A constant must be beaten; of the others, those count that are better by more than one standard error of the
     difference. Classes are compared by accuracy, with weights of classes by balanced accuracy.
     """
     net, *others = scores
     if len(data.test) < 2:
-        return []
-    result = []
+        return {}
+    result = {}
     for model in others:
         ours, theirs, measure = row_scores(net, data), row_scores(model, data), measure_name(data)
         gap = theirs.mean() - ours.mean()
         error = (theirs - ours).std(ddof=1) / np.sqrt(len(ours))
         if model.name in CONSTANT:
             if gap >= 0:
-                result.append(_constant_warning(model, net, data, measure))
+                result[model.name] = _constant_warning(model, net, data, measure)
         elif gap > max(error, 1e-9):
             numbers = f"{measure} {_number(model, data)} on the test rows; the network has {_number(net, data)}"
-            result.append(BaselineWarning(model.name, f"{model.name} has {numbers}.", "", ()))
+            result[model.name] = f"{model.name} has {numbers}."
     return result
 
 
-def _constant_warning(model: Baseline, net: Baseline, data: TableSplit, measure: str) -> BaselineWarning:
-    problem = data.problem
-    if problem.classes is None:
-        text = f"The mean of the target alone has {measure} {_number(model, data)} on the test rows; the network has "
-        return BaselineWarning(model.name, f"{text}{_number(net, data)}.", "It has learned nothing that generalizes.")
-    name = problem.classes[int(model.predictions[0])]
-    text = f"The majority class ({name}) alone has {measure} {_number(model, data)} on the test rows; the network has "
-    hint = "It has learned nothing that generalizes."
-    settings: tuple[tuple[str, object], ...] = ()
-    if data.class_weights is None:
-        hint = "Try {0}, and judge by F1 or ROC AUC"
-        settings = (("class_weight", "balanced"),)
-        if len(problem.classes) == 2:
-            hint, settings = "Try {0} or {1}, and judge by F1 or ROC AUC", (*settings, ("threshold", "f1"))
-        hint += "."
-    return BaselineWarning(model.name, f"{text}{_number(net, data)}.", hint, settings)
+def _constant_warning(model: Baseline, net: Baseline, data: TableSplit, measure: str) -> str:
+    classes, hint = data.problem.classes, "It has learned nothing that generalizes."
+    constant = "mean of the target"
+    if classes is not None:
+        constant = f"majority class ({classes[int(model.predictions[0])]})"
+        if data.class_weights is None:
+            way = "--class-weight balanced" + (" or --threshold f1" if len(classes) == 2 else "")
+            hint = f"Try {way} (in Python class_weight='balanced'), and judge by F1 or ROC AUC."
+    text = f"The {constant} alone has {measure} {_number(model, data)} on the test rows; the network has "
+    return f"{text}{_number(net, data)}. {hint}"
 
 
 def measure_name(data: TableSplit) -> str:
@@ -210,7 +180,7 @@ def _category_codes(problem: Problem) -> tuple[Floats, Bools]:
     features = problem.encoding.features if problem.encoding is not None else ()
     columns: dict[str, list[int]] = {}
     for j in range(problem.X.shape[1]):
-        is_level = bool(features) and features[j].kind == "category"
+        is_level = bool(features) and features[j].is_level
         columns.setdefault(f"category {features[j].column}" if is_level else f"input {j}", []).append(j)
     parts, is_category = [], []
     for name, places in columns.items():
@@ -234,13 +204,6 @@ def _simple_models(classification: bool, is_category: Bools) -> list[tuple[str, 
         return [linear, (BOOSTING, trees, True), (CONSTANT[0], DummyClassifier(strategy="prior"), False)]
     trees = HistGradientBoostingRegressor(random_state=0, categorical_features=is_category)
     return [("Ridge", Ridge(), False), (BOOSTING, trees, True), (CONSTANT[1], DummyRegressor(), False)]
-
-
-def _probabilities(model: Any, X: Floats, n_classes: int) -> Floats:
-    """Return probabilities (n, n_classes); 0 for classes that the model has not seen."""
-    probabilities = np.zeros((len(X), n_classes))
-    probabilities[:, model.classes_.astype(np.int64)] = model.predict_proba(X)
-    return probabilities
 
 
 def score_model(
@@ -287,7 +250,7 @@ def metrics_summary(scores: Sequence[Baseline], data: TableSplit, threshold: flo
         "class_weights": None if data.class_weights is None else data.class_weights.tolist(),
         "network": {name: None if part is None else part.to_dict() for name, part in measures.items()},
         "baselines": {model.name: None if model.metrics is None else model.metrics.to_dict() for model in others},
-        "warnings": [str(warning) for warning in baseline_warnings(scores, data)],
+        "warnings": [*baseline_warnings(scores, data).values()],
     }
 
 
@@ -398,20 +361,11 @@ def load_baselines(path: Path, data: TableSplit) -> list[Baseline] | None:
 
 def _read_model(arrays: Any, k: int, entry: dict[str, Any]) -> Baseline:
     train, validation, test, error = entry["scores"]
-    probabilities = arrays.get(f"probabilities{k}")
-    metrics = None if entry["metrics"] is None else _read_metrics(entry["metrics"])
-    return Baseline(
-        entry["name"], arrays[f"predictions{k}"], train, validation, test, error, probabilities, metrics
-    )  # fmt: skip
-
-
-def _read_metrics(values: dict[str, Any]) -> Metrics:
-    values = {name: _as_tuple(value) for name, value in values.items()}
-    return ClassificationMetrics(**values) if "accuracy" in values else RegressionMetrics(**values)
-
-
-def _as_tuple(value: Any) -> Any:
-    return tuple(map(_as_tuple, value)) if isinstance(value, list) else value
+    values = entry["metrics"]
+    kind: Any = ClassificationMetrics if "accuracy" in (values or {}) else RegressionMetrics
+    metrics = None if values is None else read_record(kind, values, "the metrics")
+    predictions, chances = arrays[f"predictions{k}"], arrays.get(f"probabilities{k}")
+    return Baseline(entry["name"], predictions, train, validation, test, error, chances, metrics)
 
 
 def _fingerprint(data: TableSplit) -> NDArray[np.uint8]:

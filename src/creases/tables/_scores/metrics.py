@@ -65,15 +65,7 @@ class RegressionMetrics:
 def classification_metrics(
     y: Ints, predictions: Ints, probabilities: Floats | None, n_classes: int
 ) -> ClassificationMetrics:
-    """Return the measures of predicted classes (n,) and of probabilities (n, n_classes) for true classes y (n,).
-
-    Examples
-    --------
-    >>> y, p = np.array([0, 0, 0, 1]), np.array([[0.9, 0.1], [0.8, 0.2], [0.4, 0.6], [0.3, 0.7]])
-    >>> metrics = classification_metrics(y, p.argmax(axis=1), p, 2)
-    >>> metrics.accuracy, metrics.confusion, metrics.roc_auc
-    (0.75, ((2, 1), (0, 1)), 1.0)
-    """
+    """Return the measures of predicted classes (n,) and of probabilities (n, n_classes) for true classes y (n,)."""
     from sklearn import metrics
 
     numbers = np.arange(n_classes)
@@ -104,13 +96,7 @@ def classification_metrics(
 
 
 def regression_metrics(y: Floats, predictions: Floats, weight: Floats | None = None) -> RegressionMetrics:
-    """Return the measures of predictions (n,) for targets y (n,) of rows with weights (n,).
-
-    Examples
-    --------
-    >>> regression_metrics(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0])).mae
-    0.3333333333333333
-    """
+    """Return the measures of predictions (n,) for targets y (n,) of rows with weights (n,)."""
     from sklearn import metrics
 
     residuals = predictions - y
@@ -167,16 +153,8 @@ def _reliability(y: Ints, probabilities: Floats) -> tuple[tuple[float, float, in
 def choose_threshold(net: Callable[[Floats], Floats], data: TableSplit, threshold: float | str) -> float:
     """Return the threshold: as given, or the best on the rows to validate with by a score.
 
-    Parameters
-    ----------
-    net
-        The network, for rows in the data's own units.
-    data
-        The split; of its rows each counts by its weight, without the weights of classes.
-    threshold
-        A number, or ``"f1"``, ``"balanced_accuracy"`` or ``"accuracy"``, the score to maximize. Candidates are halfway
-        between neighboring probabilities; of equally good ones the middle is taken. Without rows to validate with, or
-        where these are of one class, it is 0.5.
+    Candidates are halfway between neighboring probabilities; of equally good ones the middle is taken. Without rows to
+    validate with, or where these are of one class, it is 0.5. The weights of classes do not count.
     """
     if not isinstance(threshold, str):
         return float(threshold)

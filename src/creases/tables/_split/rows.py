@@ -97,13 +97,6 @@ def merge_duplicates(X: Floats, y: Floats, weight: Floats) -> UniqueRows:
 
     Rows of weight 0 are dropped. So a row of weight 2 and one that occurs twice are the same training problem to the
     last bit, and so are the rows in another order.
-
-    Examples
-    --------
-    >>> X, y = np.array([[3.0], [1.0], [3.0]]), np.array([[0.0], [1.0], [0.0]])
-    >>> rows = merge_duplicates(X, y, np.ones(3))
-    >>> sorted(zip(rows.X[:, 0].tolist(), rows.weight.tolist(), rows.first.tolist()))
-    [(1.0, 1.0, 1), (3.0, 2.0, 0)]
     """
     counted = np.flatnonzero(weight > 0)
     rows = np.column_stack([X[counted], y[counted]]) + 0.0  # -0.0 becomes 0.0: equal, other bits
@@ -146,12 +139,6 @@ def fold_weights(rows: UniqueRows, among: Ints, n_folds: int, seed: int, *, stra
     Rows are shuffled; with ``stratify`` each class has about the same share in all folds. The sum over the folds is the
     weight of a row: a fold is fitted to the rest of it. Rows of a group are held out by one fold; in the order of time
     a fold is a stretch of it, the first fold the last stretch.
-
-    Examples
-    --------
-    >>> rows = merge_duplicates(np.arange(4.0)[:, None], np.zeros((4, 1)), np.ones(4))
-    >>> fold_weights(rows, np.arange(4), 2, 0, stratify=False).sum(axis=1).tolist()
-    [2.0, 2.0]
     """
     if rows.group is not None:
         part = deal_groups(rows, among, n_folds, seed)
@@ -223,11 +210,6 @@ def class_weights(y: Ints, weight: Floats, classes: Sequence[Any], class_weight:
 
     ``"balanced"``: so that all classes that occur weigh the same, and all rows as much as before. A dictionary names
     classes; others have weight 1.
-
-    Examples
-    --------
-    >>> class_weights(np.array([0, 0, 0, 1]), np.ones(4), ["no", "yes"], "balanced").tolist()
-    [0.6666666666666666, 2.0]
     """
     if isinstance(class_weight, str):
         total = np.bincount(y, weights=weight, minlength=len(classes))

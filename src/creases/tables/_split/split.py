@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,8 @@ from creases._typing import Bools, Floats, Ints, Task
 from creases._validation import check_choice, check_class_weight, check_count, check_number, check_threshold
 from creases.errors import InputError
 from creases.problems import Problem
-from creases.tables._reading.kinds import looks_like_id
+from creases.tables._columns.kinds import looks_like_id
+from creases.tables._folder.records import write_record
 from creases.tables._split.rows import (
     UniqueRows,
     class_weights,
@@ -110,14 +112,7 @@ class CurveConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options that differ from the defaults, for JSON."""
-        usual = CurveConfig()
-        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        return {name: value for name, value in values.items() if value != getattr(usual, name)}
-
-    @classmethod
-    def from_dict(cls, options: Mapping[str, Any]) -> Self:
-        """Return the configuration that :meth:`to_dict` wrote."""
-        return cls(**options)
+        return write_record(self)
 
 
 # Numbers that depend on the content of a row and a seed only: they split and sample rows of any order and amount.
@@ -135,12 +130,6 @@ def row_keys(X: Floats, y: Floats, seed: int) -> Keys:
     """Return a key (n,), evenly spread over 64 bits, of each row X (n, d) with targets y (n, m).
 
     Equal rows have equal keys. This is SplitMix64 (Steele, Lea, Flood 2014), applied to one column after another.
-
-    Examples
-    --------
-    >>> keys = row_keys(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]]), np.zeros((3, 1)), seed=0)
-    >>> bool(keys[0] == keys[2]), bool(keys[0] == keys[1])
-    (True, False)
     """
     keys = mix(np.full(len(X), seed % 2**64, np.uint64))
     for column in [*X.T, *y.T]:
@@ -354,7 +343,7 @@ class TableSplit(OneLine):
         problem = self.problem
         return {
             "classes": problem.classes,
-            "features": problem.features,
+            "features": problem.features if problem.encoding is None else problem.encoding.input_names,
             "scaling": self.scaling,
             "instance": "row" if problem.target or problem.X.shape[1] > 2 else "point",
         }
@@ -423,18 +412,23 @@ def describe_crossings(data: TableSplit, encoding: TableEncoding | None) -> list
     if encoding is None or not n_test:
         return []
     columns = [column for column in encoding.columns if column.use != "target"]
-    repeated = [column.name for column in columns if column.is_category and looks_like_id(column.name)]
-    dates = [column.name for column in columns if column.kind.date is not None and column.use == "input"]
+    repeated = [column.name for column in columns if column.kind.codec.has_levels and looks_like_id(column.name)]
+    dates = [column for column in columns if column.kind.codec.is_moment and column.use == "input"]
     notes = [
         f"the model may be tested on a {name!r} that it was trained on, so scores may be too good for new ones; "
-        f"set groups to {name!r} to keep the rows of each together"
+        f"{_name_option('groups', name)} keeps the rows of each together"
         for name in repeated
     ]
-    return notes + [
-        f"some test rows have an earlier {name!r} than rows trained on; set time to {name!r} to test "
-        "on the latest rows instead"
-        for name in dates[:1]
-    ]
+    for column in dates[:1]:
+        need = f", and needs a date in every row: {column.read_as_missing} have none" if column.n_missing else ""
+        way = f"{_name_option('time', column.name)} tests on the latest rows instead{need}"
+        notes.append(f"some test rows have an earlier {column.name!r} than rows trained on; {way}")
+    return notes
+
+
+def _name_option(option: str, value: str) -> str:
+    """Return an option as the command line and as Python take it."""
+    return f"--{option} {shlex.quote(value)} (in Python {option}={value!r})"
 
 
 def data_box(X: Floats) -> list[tuple[float, float]]:

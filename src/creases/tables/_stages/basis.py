@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 
+from creases._schema import expect
 from creases._typing import Bools, Floats, Ints
 
 #: Power of the distance between neighbouring knots that a hinge is penalized by.
@@ -475,13 +476,22 @@ def _differences(residuals: Floats, copies: Floats) -> Floats:
 # Functions of one input that are straight between knots.
 
 
+def check_knots(knots: Floats, least: int) -> None:
+    """Raise ValueError where knots are too few, or do not rise: they may be of a damaged file."""
+    expect(len(knots) >= least and bool((np.diff(knots) > 0).all()), f"knots do not rise, or are less than {least}")
+
+
 @dataclass(frozen=True, eq=False)
 class PiecewiseLinear:
     """A function of one input: values at rising knots, straight between them, constant outside."""
 
-    knots: Floats  #: (k,)
-    values: Floats  #: (k, m)
+    knots: Annotated[Floats, "k"]
+    values: Annotated[Floats, "k", "m"]
     is_open: bool = False  #: whether it goes on straight after the last knot, as for inputs that are 0 or 1
+
+    def check(self) -> None:
+        """Raise ValueError where it has less than two knots, or they do not rise."""
+        check_knots(self.knots, 2)
 
     @property
     def slopes(self) -> Floats:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from creases._typing import Floats, Ints
-from creases._validation import check_count, check_seed, check_vector
-from creases.errors import InputError
-from creases.problems import Problem
-from creases.tables._split.rows import UniqueRows, fold_weights, merge_duplicates
+from creases.tables._split.rows import UniqueRows, fold_weights
 from creases.tables._split.split import least_keys, mix, row_keys
 from creases.tables._stages.basis import Basis, CurveBasis, PiecewiseLinear
 from creases.tables._stages.families import NORMAL, Classes, Family, Power, Targets, parse_family
@@ -42,7 +39,7 @@ if TYPE_CHECKING:
 
 def parts_of_fit(
     fit: Fit, dense: Fit, inputs: Inputs, rows: Rows, means: Floats, center: Floats, scale: Floats
-) -> tuple[Floats, dict[str, Curve], tuple[Plane, ...], Units | None]:
+) -> tuple[Floats, tuple[Curve, ...], tuple[Plane, ...], Units | None]:
     """Return intercept (m,), curves, planes and units of ``center + scale * fit``, the mean of each part taken out.
 
     Every part is a sum of functions of the basis, so its mean over all rows is that of their means (p,). Standard
@@ -52,14 +49,14 @@ def parts_of_fit(
     fit, taken = _purify_units(fit, rows)
     functions, shift = _functions(basis, fit.weights[: len(basis.penalty)], inputs)
     intercept = fit.offset + shift
-    curves = {}
-    for j, (name, function) in enumerate(zip(inputs.names, functions, strict=True)):
+    curves = []
+    for j, function in enumerate(functions):
         own = np.flatnonzero(basis.feature == j)
         mean = (means[own] - basis.functions_of(j, function.knots[:1])[0]) @ fit.weights[own]  # it starts at 0
         intercept = intercept + mean
-        values, errors = scale * (function.values - mean), scale * _errors(dense, j, function.knots)
-        curves[name] = Curve(name, function.knots, values, errors, inputs.is_numeric[j])
-    curves = _center_levels(curves, inputs)
+        values, errors = scale * (function.values - mean), scale * _errors(dense, [j], function.knots[:, None])
+        curves.append(Curve(function.knots, values, errors, inputs.is_numeric[j]))
+    curves = _center_levels(curves, inputs, dense, scale)
     intercept = center + scale * intercept
     planes, at = [], len(basis.penalty)
     for plane in _planes(fit, inputs, scale):
@@ -73,21 +70,34 @@ def parts_of_fit(
         mean = (means[at:] @ fit.weights[at:] - means[: len(taken)] @ taken) * scale
         intercept = intercept + mean
         units = replace(units, constant=units.constant - mean)
-    return intercept, curves, tuple(planes), units
+    return intercept, tuple(curves), _one_for_each_pair(planes), units
 
 
-def _center_levels(curves: dict[str, Curve], inputs: Inputs) -> dict[str, Curve]:
+def _one_for_each_pair(planes: Sequence[Plane]) -> tuple[Plane, ...]:
+    """Return planes of which those of the same variables are one: some folds may have had finer hinges than others."""
+    pairs: dict[str, Plane] = {}
+    for plane in planes:
+        key = repr(plane.inputs)
+        pairs[key] = pairs[key].add(plane) if key in pairs else plane
+    return tuple(pairs.values())
+
+
+def _center_levels(curves: Sequence[Curve], inputs: Inputs, dense: Fit, scale: Floats) -> list[Curve]:
     """Return curves of which those of a category's levels are 0 for rows of other levels, with the same sum.
 
     What a level adds is its effect, the mean over all rows is 0, and a value that the table did not have adds nothing.
+    Rows cannot tell what all levels share from the intercept: the standard error of an effect is that of the whole sum
+    at a row with the level.
     """
-    result = dict(curves)
+    result = list(curves)
     for group in np.unique(inputs.groups[inputs.groups >= 0]):
-        names = [inputs.names[j] for j in np.flatnonzero(inputs.groups == group)]
-        rest = np.sum([curves[name].values[0] for name in names], axis=0)
-        for name in names:
-            effect = curves[name].values[1] - curves[name].values[0] + rest
-            result[name] = replace(curves[name], values=np.stack([np.zeros_like(effect), effect]))
+        levels = np.flatnonzero(inputs.groups == group).tolist()
+        rest = np.sum([curves[j].values[0] for j in levels], axis=0)
+        errors = scale * _errors(dense, levels, np.eye(len(levels)))
+        for j, error in zip(levels, errors, strict=True):
+            effect = curves[j].values[1] - curves[j].values[0] + rest
+            values, spread = np.stack([0 * effect, effect]), np.stack([0 * error, error])
+            result[j] = replace(curves[j], values=values, errors=spread)
     return result
 
 
@@ -109,11 +119,11 @@ def _functions(basis: CurveBasis, weights: Floats, inputs: Inputs) -> tuple[list
     return functions, constant
 
 
-def _errors(fit: Fit, j: int, knots: Floats) -> Floats:
-    """Return the standard errors (k, m) of the curve of input j at knots (k,)."""
+def _errors(fit: Fit, inputs: Sequence[int], values: Floats) -> Floats:
+    """Return the standard errors (k, m) of the sum of the curves of some inputs at values (k, inputs) of these."""
     basis = fit.basis.curves
-    own = np.flatnonzero(basis.feature == j)
-    F = basis.functions_of(j, knots)
+    own = np.concatenate([np.flatnonzero(basis.feature == j) for j in inputs])
+    F = np.hstack([basis.functions_of(j, x) for j, x in zip(inputs, values.T, strict=True)])
     variances = [np.einsum("kp,pq,kq->k", F, V[np.ix_(own, own)], F) for V in fit.covariance]
     return np.asarray(np.sqrt(np.stack(variances, axis=1).clip(0.0)))
 
@@ -127,9 +137,8 @@ def _planes(fit: Fit, inputs: Inputs, scale: Floats) -> list[Plane]:
         weights = fit.weights[at : at + len(pair.first)] * (scale / size)
         at += len(pair.first)
         margins, shift = _functions(basis.curves, -margin @ weights, inputs)
-        names = [tuple(inputs.names[j] for j in variable.features) for variable in pair.variables]
         by_input = {j: margins[j] for j in basis.curves.with_gaps(pair.features).tolist()}
-        result.append(Plane((names[0], names[1]), pair, weights, by_input, shift - offset @ weights))
+        result.append(Plane(pair, weights, by_input, shift - offset @ weights))
     return result
 
 
@@ -168,9 +177,6 @@ def _units(fit: Fit, taken: Floats, inputs: Inputs, scale: Floats) -> Units | No
     )
     return Units(basis.knots, basis.weights, basis.biases, outputs, shift - basis.mean @ outputs, margins, reasons)
 
-
-#: Rows with fewer than these cannot be held out.
-MIN_ROWS = 10
 
 #: Folds of a table with fewer rows than ``SMALL``; a larger one has a single held-out part of the same size.
 FOLDS = 5
@@ -268,11 +274,13 @@ def fit_stages(
         fit = fit_penalized(basis, data, inputs.shapes, n_steps=n_steps)
         whole = data if sample is among else Rows.from_unique(rows, among, targets)
         fit, means = refit(fit, whole if stream is None else stream, inputs.shapes)
-    model = CurveModel(inputs.names, n_classes, *parts_of_fit(fit, dense, inputs, data, means, center, scale))
+    model = CurveModel(n_classes, *parts_of_fit(fit, dense, inputs, data, means, center, scale))
     if not n_classes:
         model = replace(model, family=targets.family.name, largest=targets.largest)
-    if targets.family.is_quadratic and model.link == "log":
-        model = _keep_mean(model, rows, among)
+    if targets.family.is_quadratic and model.link == "log":  # the mean prediction is to be that of the targets
+        targets_mean = np.average(rows.y[among], axis=0, weights=rows.weight[among])
+        mean = np.average(model.outputs(rows.X[among]), axis=0, weights=rows.weight[among])
+        model = replace(model, intercept=model.intercept + np.log(targets_mean / mean))
     places = [np.flatnonzero(out > 1e-9 * rows.weight[sample]) for out in held]
     scores = [center + scale * fit(out.X) for fit, out in zip(kept.fits, tested, strict=True)]
     weights = [out[place] for out, place in zip(held, places, strict=True)]
@@ -353,90 +361,16 @@ class _HeldPredictions:
         return self.loss < other.loss and mean <= error
 
 
-def _keep_mean(model: CurveModel, rows: UniqueRows, among: Ints) -> CurveModel:
-    """Return a model of logarithms whose mean prediction is that of the targets."""
-    y, weight = rows.y[among], rows.weight[among]
-    factor = np.average(y, axis=0, weights=weight) / np.average(model.outputs(rows.X[among]), axis=0, weights=weight)
-    return replace(model, intercept=model.intercept + np.log(factor))
-
-
-def fit_curves(
-    problem: Problem,
-    *,
-    rows: Ints | None = None,
-    weight: Floats | None = None,
-    shapes: Mapping[str, str] | None = None,
-    family: str = "auto",
-    ensemble: int = 1,
-    seed: int = 0,
-) -> CurveModel:
-    """Fit the model of a table that a person can read completely: lines, then curves, planes and units where they pay.
-
-    Each stage is fitted on folds and judged by its losses on held-out rows. It must beat the one before by a standard
-    error of the paired differences. Of a small table the fits of the chosen one on the folds are averaged. Bends that
-    do not matter are left out; the others keep the predictions, or of a larger table are fitted to all rows.
-
-    Parameters
-    ----------
-    problem
-        The table.
-    rows
-        Numbers of the rows to use; by default all.
-    weight
-        (n,) weights of the rows used.
-    shapes
-        By column or input: "rising", "falling" (the curve of a number), "straight" (no knots) or "convex" (within the
-        column's range). It holds by construction; no unit reads such a column, and no plane a straight or convex one.
-    family
-        That of numbers, such as "poisson"; "auto" for the one that held-out rows favor.
-    ensemble
-        How often units are trained, from different starts; the network has the units of all trainings.
-    seed
-        Seed of the folds.
-
-    Examples
-    --------
-    >>> from creases import problems
-    >>> model = fit_curves(problems.get("iris"))
-    >>> [step.stage for step in model.steps][:3]
-    ['linear', 'curves', '3 planes']
-    >>> model.network.n_out
-    3
-    """
-    numbers, weight = _check_rows(problem, rows, weight)
-    seed, ensemble = check_seed(seed), check_count(ensemble, "ensemble", least=1)
-    n_classes = 0 if problem.classes is None else len(problem.classes)
-    X, y = problem.X[numbers], problem.y[numbers].astype(np.float64)[:, None]
-    n_scores = 1 if n_classes in (0, 2) else n_classes
-    inputs = Inputs.from_table(X, problem.features, problem.encoding, shapes=shapes, n_scores=n_scores)
-    options: dict[str, Any] = {"n_classes": n_classes, "family": family, "seed": seed, "ensemble": ensemble}
-    return fit_stages(merge_duplicates(X, y, weight), inputs, **options)[0]
-
-
-def _check_rows(problem: Problem, rows: Any, weight: Any) -> tuple[Ints, Floats]:
-    """Return the numbers of the rows to use, and their weights."""
-    if not isinstance(problem, Problem):
-        raise InputError("problem", "be a Problem", type(problem).__name__, "creases.tables.read_table makes one")
-    numbers = np.arange(len(problem.X)) if rows is None else check_vector(rows, "rows")
-    if len(np.unique(numbers)) < MIN_ROWS:
-        raise InputError("rows", f"have at least {MIN_ROWS} different rows", f"{len(np.unique(numbers))}")
-    if (numbers != np.floor(numbers)).any() or numbers.min() < 0 or numbers.max() >= len(problem.X):
-        raise InputError("rows", f"be whole numbers from 0 to {len(problem.X) - 1}", "others")
-    weights = np.ones(len(numbers)) if weight is None else check_vector(weight, "weight", len(numbers))
-    if (weights < 0).any() or not (weights > 0).any():
-        raise InputError("weight", "be non-negative with at least one positive entry", "others")
-    return numbers.astype(np.int64), weights
-
-
 # The mean of fits of folds: the mean of curves is a curve, the mean of planes a plane.
 
 
 def average_fits(fits: Sequence[Fit], max_planes: int) -> Fit:
     """Return the mean of fits with the same curves, whose planes and units may differ.
 
-    The planes that say most are kept, and the units of all fits, those that the fits share once. Standard errors are
-    the mean of those of the fits.
+    The planes that say most are kept, and the units of all fits, those that the fits share once. Each fit leaves the
+    rows of its fold out; their mean, which has seen all, is surer by the share of these.
     """
+    seen = 1 - 1 / len(fits)
     curves = fits[0].basis.curves
     p, n_blocks = len(curves.penalty), int(curves.blocks.max()) + 1
     weights = [np.mean([fit.weights[:p] for fit in fits], axis=0)]
@@ -473,7 +407,7 @@ def average_fits(fits: Sequence[Fit], max_planes: int) -> Fit:
         np.ones(len(effective)),
         effective,
         float(np.mean([fit.noise for fit in fits])),
-        tuple(np.mean([fit.covariance[c][:p, :p] for fit in fits], axis=0) for c in range(len(fits[0].offset))),
+        tuple(seen * np.mean([fit.covariance[c][:p, :p] for fit in fits], axis=0) for c in range(len(fits[0].offset))),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -52,6 +53,8 @@ class Inputs:
         Without an encoding a column of 0 and 1 is yes/no, any other a number. ``shapes`` go by column or input.
         """
         d = len(names)
+        if twice := [name for name, count in Counter(names).items() if count > 1]:
+            raise InputError("features", "be different names", f"{twice[0]!r} more than once")
         if encoding is None:
             is_numeric = tuple(not np.isin(x, (0.0, 1.0)).all() for x in X.T)
             columns, groups, owners = np.arange(d), np.full(d, -1), tuple(names)
@@ -62,7 +65,7 @@ class Inputs:
             is_numeric = tuple(feature.is_numeric for feature in encoding.features)
             owners = tuple(feature.column for feature in encoding.features)
             columns = np.array([index[name] for name in owners], np.int64)
-            groups = np.where([feature.kind == "category" for feature in encoding.features], columns, -1)
+            groups = np.where([feature.is_level for feature in encoding.features], columns, -1)
             circles = tuple(feature.circle for feature in encoding.features)
             gaps, fills = _find_gaps(encoding)
         chosen = _shapes(shapes, names, owners, is_numeric, circles, n_scores)
@@ -101,7 +104,7 @@ def _find_gaps(encoding: TableEncoding) -> tuple[tuple[Ints, ...], Floats]:
     gaps, fills = [], np.zeros(len(features))
     for j, feature in enumerate(features):
         is_own = [other.column == feature.column and other.is_gap for other in features]
-        has_gaps = feature.kind != "category" and not feature.is_gap
+        has_gaps = not feature.is_level and not feature.is_gap
         gaps.append(np.flatnonzero(is_own) if has_gaps else np.zeros(0, np.int64))
         fills[j] = means[feature.column].pop(0) if has_gaps else 0.0
     return tuple(gaps), fills

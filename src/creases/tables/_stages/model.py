@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf, isinf
-from typing import TYPE_CHECKING, Any
+from math import inf, isinf, log
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from creases._schema import check_entries, expect, finite
+from creases._schema import expect
 from creases._typing import Floats
 from creases.errors import InputError
-from creases.tables._stages.basis import Circle, PiecewiseLinear, add_functions, spread_changes, spread_evenly
+from creases.tables._folder.records import read_record, write_record
+from creases.tables._stages.basis import PiecewiseLinear, add_functions, check_knots, spread_changes, spread_evenly
 from creases.tables._stages.families import Link, apply_link, parse_family
-from creases.tables._stages.pairs import PairHinges, Variable
+from creases.tables._stages.pairs import PairHinges
 
 if TYPE_CHECKING:
     from torch import nn
@@ -33,15 +34,18 @@ class Curve:
     An input that is 0 or 1 has knots there, and two values.
     """
 
-    feature: str
-    knots: Floats  #: (k,) rising
-    values: Floats  #: (k, m) for each score
-    errors: Floats  #: (k, m) standard errors of the values
+    knots: Annotated[Floats, "k"]  #: rising
+    values: Annotated[Floats, "k", "m"]  #: for each score
+    errors: Annotated[Floats, "k", "m"]  #: standard errors of the values
     is_number: bool = True  #: False where the input is 0 or 1: yes/no, a level of a category, a missing value
+
+    def check(self) -> None:
+        """Raise ValueError where the knots do not rise."""
+        self.function.check()
 
     @property
     def function(self) -> PiecewiseLinear:
-        """The curve without its name and errors."""
+        """The curve without its errors."""
         return PiecewiseLinear(self.knots, self.values, not self.is_number)
 
     @property
@@ -61,19 +65,32 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """What two columns add together beyond their curves; its mean along each of them is 0."""
+    """What two variables add together beyond their curves; its mean along each of them is 0."""
 
-    features: tuple[tuple[str, ...], tuple[str, ...]]  #: the inputs of each column
     hinges: PairHinges
-    weights: Floats  #: (h, m) of the hinges
+    weights: Annotated[Floats, "h", "m"]  #: of the hinges
     margins: Mapping[int, PiecewiseLinear]  #: by number of the input: what is taken out
-    constant: Floats  #: (m,)
+    constant: Annotated[Floats, "m"]
+
+    def check(self) -> None:
+        """Raise ValueError where it has not a weight for each hinge."""
+        expect(len(self.weights) == len(self.hinges.first), "a plane has other weights than hinges")
 
     @property
-    def name(self) -> str:
-        """The two columns, such as ``age and town``."""
-        pairs = zip(self.features, self.hinges.variables, strict=True)
-        return " and ".join(each[0] if of.kind == "number" else each[0].partition("=")[0] for each, of in pairs)
+    def inputs(self) -> tuple[list[int], list[int]]:
+        """The numbers of the inputs of its two variables: one, or one for each level of a category."""
+        first, second = self.hinges.variables
+        return first.features.tolist(), second.features.tolist()
+
+    def add(self, other: Plane) -> Plane:
+        """Return the sum with another plane of the same two variables, such as one with fewer bends."""
+        margins = {
+            j: add_functions([part.margins[j] for part in (self, other) if j in part.margins])
+            for j in sorted({*self.margins, *other.margins})
+        }
+        hinges = self.hinges.join(other.hinges)
+        weights = np.concatenate([self.weights, other.weights])
+        return replace(self, hinges=hinges, weights=weights, margins=margins, constant=self.constant + other.constant)
 
     def __call__(self, X: Floats) -> Floats:
         """Return what encoded rows X (n, d) get, (n, m)."""
@@ -90,6 +107,10 @@ class Reason:
     classes: tuple[int, int] | None  #: that they were assigned to, and their own; None of values
     side: float  #: input of the unit's relu at the typical row: above 0 the unit is active there
 
+    def check(self) -> None:
+        """Raise ValueError where it has numbers that are not finite."""
+        expect(bool(np.isfinite([self.side, *self.errors]).all()), "the side or errors of a reason are not finite")
+
 
 @dataclass(frozen=True, eq=False)
 class Units:
@@ -99,13 +120,22 @@ class Units:
     that is 0 or 1 has the one knot 0. What curves can say is taken out, by margins.
     """
 
-    knots: tuple[Floats, ...]  #: of each of the d inputs: rising
-    weights: Floats  #: (h, d) 0 for inputs whose curves have a shape
-    biases: Floats  #: (h,)
-    outputs: Floats  #: (h, m)
-    constant: Floats  #: (m,) so that the mean is 0
+    knots: Annotated[tuple[Annotated[Floats, "k"], ...], "d"]  #: of each input: rising
+    weights: Annotated[Floats, "h", "d"]  #: 0 for inputs whose curves have a shape
+    biases: Annotated[Floats, "h"]
+    outputs: Annotated[Floats, "h", "m"]
+    constant: Annotated[Floats, "m"]  #: so that the mean is 0
     margins: Mapping[int, PiecewiseLinear] = field(default_factory=dict)  #: by number of the input: what is taken out
     reasons: tuple[Reason, ...] = ()  #: of each unit that grew; () for units that were trained together
+
+    def check(self) -> None:
+        """Raise ValueError where knots do not rise, or reasons are not those of the units."""
+        for knots in self.knots:
+            check_knots(knots, 1)
+        expect(len(self.reasons) in (0, len(self.biases)), "there are not as many reasons as units")
+        n_errors = [self.outputs.shape[1] if each.classes is None else 0 for each in self.reasons]
+        is_sized = [len(each.errors) for each in self.reasons] == n_errors
+        expect(is_sized, "a reason has errors of other scores, or of classes")
 
     def spread(self, X: Floats) -> Floats:
         """Return the inputs as the units take them, (n, d), of encoded rows X (n, d)."""
@@ -146,11 +176,10 @@ class CurveModel:
     a part is making another model, ``dataclasses.replace(model, curves=...)``: the network follows.
     """
 
-    features: tuple[str, ...]  #: names of the d encoded inputs
     n_classes: int  #: 0 for a regression
-    intercept: Floats  #: (m,) the scores of a row for which all parts are 0
-    curves: Mapping[str, Curve]  #: by input, in their order
-    planes: tuple[Plane, ...] = ()
+    intercept: Annotated[Floats, "m"]  #: the scores of a row for which all parts are 0
+    curves: Annotated[tuple[Curve, ...], "d"]  #: of each encoded input
+    planes: tuple[Plane, ...] = ()  #: at most one for two variables
     units: Units | None = None
     steps: tuple[Step, ...] = ()  #: what each stage brought
     family: str = "normal"  #: of numbers, by name: see :func:`parse_family`; "classes" of classes
@@ -181,7 +210,10 @@ class CurveModel:
 
     @cached_property
     def network(self) -> Network:
-        """The same function as a network of encoded rows; with classes it has a logit for each."""
+        """The same function as a network of encoded rows; with classes it has a logit for each.
+
+        With a logarithmic link it puts out logarithms of predictions, which are at most that of the largest.
+        """
         from creases.network import read
 
         return read(to_module(self))
@@ -189,7 +221,7 @@ class CurveModel:
     @property
     def n_bends(self) -> int:
         """Knots within the ranges of inputs, hinges of planes, and units."""
-        knots = {(j, float(q)) for j, curve in enumerate(self.curves.values()) for q in curve.bends}
+        knots = {(j, float(q)) for j, curve in enumerate(self.curves) for q in curve.bends}
         spreads: list[Any] = [each.hinges.knots.items() for each in self.planes]
         spreads += [dict(enumerate(self.units.knots)).items()] if self.units else []
         knots |= {(j, float(q)) for spread in spreads for j, each in spread for q in each[1:-1]}
@@ -198,36 +230,48 @@ class CurveModel:
 
     def scores(self, X: Floats) -> Floats:
         """Return the scores (n, m) of encoded rows X (n, d)."""
-        result = np.repeat(self.intercept[None], len(X), axis=0)
-        for part in self.parts(X).values():
-            result += part
-        return result
+        return sum(self.parts(X), np.repeat(self.intercept[None], len(X), axis=0))
 
-    def parts(self, X: Floats) -> dict[str, Floats]:
-        """Return what each curve, each plane and the units add to the scores of encoded rows X (n, d), (n, m) each.
+    def parts(self, X: Floats) -> list[Floats]:
+        """Return what each curve, then each plane, then the units add to the scores of encoded rows X (n, d).
 
-        Together with the intercept they are the scores. The key of a plane is its name, that of the units ``units``.
+        Each is (n, m); together with the intercept they are the scores.
         """
         X = np.asarray(X, np.float64)
-        parts = {name: curve(X[:, j]) for j, (name, curve) in enumerate(self.curves.items())}
-        for name, part in self._mixed_parts():
-            while name in parts:  # an input may have this name
-                name += "'"
-            parts[name] = part(X)
-        return parts
+        return [curve(X[:, j]) for j, curve in enumerate(self.curves)] + [part(X) for part in self.mixed]
 
-    def _mixed_parts(self) -> list[tuple[str, Plane | Units]]:
-        planes: list[tuple[str, Plane | Units]] = [(plane.name, plane) for plane in self.planes]
-        return planes + ([("units", self.units)] if self.units else [])
+    @property
+    def mixed(self) -> list[Plane | Units]:
+        """The planes, then the units if there are any."""
+        return [*self.planes, *([self.units] if self.units else [])]
+
+    def check(self) -> None:
+        """Raise ValueError where its parts do not match each other: they may be of a damaged file."""
+        expect(self.n_classes in (0, len(self.intercept) + (self.n_classes == 2)), "it has scores of other classes")
+        expect(bool(self.n_classes) or bool(parse_family(self.family)), "it has no family")
+        pairs = {tuple(map(tuple, plane.inputs)) for plane in self.planes}
+        expect(len(pairs) == len(self.planes), "two planes are of the same inputs")
+        read = {j for plane in self.planes for j in plane.hinges.features.tolist()}
+        read |= {j for part in self.mixed for j in part.margins}
+        expect(read <= set(range(len(self.curves))), "a plane or unit reads other inputs")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the model as plain JSON values, from which :meth:`from_dict` makes the same model, bit for bit."""
-        return model_to_dict(self)
+        return {"version": _VERSION} | write_record(self)
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> CurveModel:
         """Return the model that :meth:`to_dict` stored; ValueError says what is wrong with other values."""
-        return model_from_dict(stored)
+        version = stored.get("version")
+        expect(version == _VERSION, f"version {version} of a model of curves, expected {_VERSION}")
+        try:
+            return read_record(cls, stored, "the model")
+        except (KeyError, TypeError, AttributeError, InputError) as error:
+            raise ValueError(f"the model of curves lacks a part or has one of another type: {error}") from error
+
+
+#: Of models as plain values.
+_VERSION = 3
 
 
 # A sum of curves, planes and units as layers of one ReLU network with exactly the same function.
@@ -242,8 +286,19 @@ def to_layers(model: CurveModel) -> list[Layer]:
     There is a ReLU between any two layers.
 
     The first layer has a unit at each knot. A second one, for planes and units, has their hinges and one unit for each
-    score that carries the sum of the curves, which is always active.
+    score that carries the sum of the curves, which is always active. Under a logarithmic link a last one has what each
+    score lacks of the largest, c: ``min(s, c) = c - relu(c - s)``.
     """
+    layers = _sum_layers(model)
+    if model.link == "identity" or isinf(model.largest):
+        return layers
+    weight, bias = layers.pop()
+    most = np.full(len(bias), log(model.largest))
+    return [*layers, (-weight, most - bias), (-np.eye(len(bias)), most)]
+
+
+def _sum_layers(model: CurveModel) -> list[Layer]:
+    """Return the layers up to the scores, however large these are."""
     sums = _sum_curves(model)
     constant = model.intercept + sum(plane.constant for plane in model.planes)
     constant = constant + (model.units.constant if model.units else 0.0) + sum(each.values[0] for each in sums)
@@ -274,9 +329,8 @@ def to_layers(model: CurveModel) -> list[Layer]:
 def _sum_curves(model: CurveModel) -> list[PiecewiseLinear]:
     """Return for each input the sum of its curve and of what is taken out of planes and units."""
     sums = []
-    mixed: list[Plane | Units] = [*model.planes, *([model.units] if model.units else [])]
-    for j, curve in enumerate(model.curves.values()):
-        margins = [part.margins[j] for part in mixed if j in part.margins]
+    for j, curve in enumerate(model.curves):
+        margins = [part.margins[j] for part in model.mixed if j in part.margins]
         sums.append(add_functions([curve.function, *margins]))
     return sums
 
@@ -350,188 +404,3 @@ def _linear(weight: Floats, bias: Floats) -> nn.Linear:
     layer.weight = nn.Parameter(torch.tensor(weight))
     layer.bias = nn.Parameter(torch.tensor(bias))
     return layer
-
-
-# A model of curves, planes and units as plain JSON values, and back.
-
-_VERSION = 1
-
-_CURVE = ("feature", "knots", "values", "errors", "is_number")
-
-
-def model_to_dict(model: CurveModel) -> dict[str, Any]:
-    """Return a model as plain values."""
-    return {
-        "version": _VERSION,
-        "features": list(model.features),
-        "n_classes": model.n_classes,
-        "family": model.family,
-        "largest": None if isinf(model.largest) else model.largest,
-        "intercept": model.intercept.tolist(),
-        "curves": [_plain(curve, *_CURVE) for curve in model.curves.values()],
-        "planes": [_plane_to_dict(plane) for plane in model.planes],
-        "units": None if model.units is None else _units_to_dict(model.units),
-        "steps": [asdict(step) for step in model.steps],
-    }
-
-
-def model_from_dict(stored: Mapping[str, Any]) -> CurveModel:
-    """Return the model of plain values; ValueError says what is wrong with them."""
-    try:
-        return _model(stored)
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
-        raise ValueError(f"the model of curves lacks a part or has one of another type: {error}") from error
-
-
-def _plain(part: Any, *names: str) -> dict[str, Any]:
-    return {name: _plain_value(getattr(part, name)) for name in names}
-
-
-def _plain_value(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain_value(each) for each in value]
-    return value.tolist() if isinstance(value, np.ndarray) else value
-
-
-def _plane_to_dict(plane: Plane) -> dict[str, Any]:
-    hinges = plane.hinges
-    return {
-        "features": [list(each) for each in plane.features],
-        "variables": [_plain(each, "kind", "column", "features", "circle") for each in hinges.variables],
-        "knots": {str(j): each.tolist() for j, each in hinges.knots.items()},
-        "folds": {str(key): list(fold) for key, fold in hinges.folds.items()},
-        **_plain(hinges, "first", "second"),
-        "hinges": hinges.weights.tolist(),
-        "weights": plane.weights.tolist(),
-        "margins": _margins_to_dict(plane.margins),
-        "constant": plane.constant.tolist(),
-    }
-
-
-def _units_to_dict(units: Units) -> dict[str, Any]:
-    plain = _plain(units, "knots", "weights", "biases", "outputs", "constant")
-    reasons = [asdict(reason) for reason in units.reasons]
-    return plain | {"margins": _margins_to_dict(units.margins)} | ({"reasons": reasons} if reasons else {})
-
-
-def _margins_to_dict(margins: Mapping[int, PiecewiseLinear]) -> dict[str, Any]:
-    return {str(j): _plain(each, "knots", "values", "is_open") for j, each in margins.items()}
-
-
-def _model(stored: Mapping[str, Any]) -> CurveModel:
-    expect(stored["version"] == _VERSION, f"version {stored['version']} of a model of curves is not known")
-    features = tuple(str(name) for name in stored["features"])
-    d, n_classes = len(features), int(stored["n_classes"])
-    intercept = _array(stored["intercept"], "intercept", None)
-    m = len(intercept)
-    m_of_classes = 1 if n_classes == 2 else n_classes
-    expect(n_classes == 0 or m == m_of_classes, "the number of scores is not that of the classes")
-    curves = {each["feature"]: _curve(each, m) for each in stored["curves"]}
-    expect(tuple(curves) == features, "curves are not those of the features")
-    return CurveModel(
-        features,
-        n_classes,
-        intercept,
-        curves,
-        tuple(_plane(each, d, m) for each in stored["planes"]),
-        None if stored["units"] is None else _units(stored["units"], d, m),
-        tuple(Step(**each) for each in stored["steps"]),
-        *_family(stored),
-    )
-
-
-def _family(stored: Mapping[str, Any]) -> tuple[str, float]:
-    family, largest = stored["family"], stored["largest"]
-    expect(isinstance(family, str), "the family is no name")
-    if not stored["n_classes"]:
-        try:
-            parse_family(family)
-        except InputError as error:
-            raise ValueError(str(error)) from None
-    return family, inf if largest is None else float(_array([largest], "largest", 1)[0])
-
-
-def _array(values: Any, name: str, *shape: int | None) -> Floats:
-    array = np.array(values, np.float64)
-    if array.size == 0:  # the shape of an empty list is not that of the array
-        array = array.reshape([0 if each is None else each for each in shape])
-    check_entries({name: array}, "the model", **{name: finite(*shape)})
-    return array
-
-
-def _rising(values: Any) -> Floats:
-    knots = _array(values, "knots", None)
-    expect(len(knots) > 0 and bool((np.diff(knots) > 0).all()), "knots do not rise")
-    return knots
-
-
-def _function(stored: Mapping[str, Any], m: int) -> PiecewiseLinear:
-    knots = _rising(stored["knots"])
-    expect(len(knots) > 1, "a curve has less than two knots")
-    return PiecewiseLinear(knots, _array(stored["values"], "values", len(knots), m), bool(stored["is_open"]))
-
-
-def _curve(stored: Mapping[str, Any], m: int) -> Curve:
-    is_number = bool(stored["is_number"])
-    function = _function({**stored, "is_open": not is_number}, m)
-    errors = _array(stored["errors"], "errors", len(function.knots), m)
-    return Curve(str(stored["feature"]), function.knots, function.values, errors, is_number)
-
-
-def _plane(stored: Mapping[str, Any], d: int, m: int) -> Plane:
-    variables = [
-        Variable(each["kind"], int(each["column"]), np.array(each["features"], np.int64), _circle(each["circle"]))
-        for each in stored["variables"]
-    ]
-    expect(len(variables) == 2 and len(stored["features"]) == 2, "a plane has two columns")
-    weights = _array(stored["weights"], "weights", None, m)
-    h = len(weights)
-    knots = {int(j): _rising(each) for j, each in stored["knots"].items()}
-    first, second = (np.array(stored[name], np.int64) for name in ("first", "second"))
-    folds = {int(key): (int(j), float(place)) for key, (j, place) in stored["folds"].items()}
-    owners = {j for each in variables for j in each.features.tolist()}
-    round_ = {j for each in variables if each.circle is not None for j in each.features.tolist()}
-    inside = {*first.tolist(), *second.tolist()} <= {*knots, *folds} and set(knots) == owners - round_
-    expect(len(first) == len(second) == h and inside and owners <= set(range(d)), "a plane reads other inputs")
-    expect(all(key < 0 and j in round_ for key, (j, _) in folds.items()), "a plane folds an input that is no circle")
-    margins = _margins(stored["margins"], d, m)
-    table = _array(stored["hinges"], "hinges", h, 3)
-    hinges = PairHinges((variables[0], variables[1]), knots, first, second, table, folds)
-    names = [tuple(str(name) for name in each) for each in stored["features"]]
-    return Plane((names[0], names[1]), hinges, weights, margins, _array(stored["constant"], "constant", m))
-
-
-def _circle(stored: Any) -> Circle:
-    """Return where a circle begins and ends."""
-    if stored is None:
-        return None
-    low, high = _rising(stored).tolist()
-    return float(low), float(high)
-
-
-def _units(stored: Mapping[str, Any], d: int, m: int) -> Units:
-    knots = tuple(_rising(each) for each in stored["knots"])
-    expect(len(knots) == d, "units read other inputs")
-    biases = _array(stored["biases"], "biases", None)
-    h = len(biases)
-    weights, outputs = _array(stored["weights"], "weights", h, d), _array(stored["outputs"], "outputs", h, m)
-    margins = _margins(stored.get("margins", {}), d, m)  # models of earlier versions have none
-    reasons = tuple(_reason(each, m) for each in stored.get("reasons", ()))  # units that were trained have none
-    expect(len(reasons) in (0, h), "there are not as many reasons as units")
-    return Units(knots, weights, biases, outputs, _array(stored["constant"], "constant", m), margins, reasons)
-
-
-def _reason(stored: Mapping[str, Any], m: int) -> Reason:
-    errors, classes = stored["errors"], stored["classes"]
-    numbers = [stored["count"], *([] if stored["row"] is None else [stored["row"]]), *(classes or ())]
-    is_count = [isinstance(each, int) and not isinstance(each, bool) and each >= 0 for each in numbers]
-    expect(all(is_count) and (classes is None or len(classes) == 2), "the reason of a unit does not count rows")
-    own = tuple(_array(errors, "errors", m if classes is None else 0).tolist())
-    side = float(_array([stored["side"]], "side", 1)[0])
-    return Reason(stored["row"], stored["count"], own, None if classes is None else (classes[0], classes[1]), side)
-
-
-def _margins(stored: Mapping[str, Any], d: int, m: int) -> dict[int, PiecewiseLinear]:
-    margins = {int(j): _function(each, m) for j, each in stored.items()}
-    expect(set(margins) <= set(range(d)), "a plane or unit reads other inputs")
-    return margins

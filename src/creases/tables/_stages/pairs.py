@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
+from creases._schema import expect
 from creases._typing import Bools, Floats, Ints
 from creases.tables._stages.basis import (
     Basis,
     Circle,
     CurveBasis,
     PiecewiseLinear,
+    check_knots,
     spread_changes,
     spread_evenly,
     spread_knots,
@@ -61,7 +63,7 @@ class Variable:
 
     kind: Literal["number", "yes/no", "category"]
     column: int  #: the column of the table; its parts have no planes with each other
-    features: Ints  #: what encodes it
+    features: Annotated[Ints, "f"]  #: what encodes it
     circle: Circle = None  #: where a month, weekday or hour begins and ends
 
 
@@ -127,11 +129,23 @@ class PairHinges:
     """
 
     variables: tuple[Variable, Variable]
-    knots: dict[int, Floats]  #: of each feature's transform, or of a fold: rising
-    first: Ints  #: (h,) the first feature, or fold, of each hinge
-    second: Ints  #: (h,)
-    weights: Floats  #: (h, 3): a, b, c
+    knots: dict[int, Annotated[Floats, "k"]]  #: of each feature's transform, or of a fold: rising
+    first: Annotated[Ints, "h"]  #: the first feature, or fold, of each hinge
+    second: Annotated[Ints, "h"]
+    weights: Annotated[Floats, "h", 3]  #: a, b, c
     folds: dict[int, tuple[int, float]] = field(default_factory=dict)  #: by a negative number: feature, and its place 1
+
+    def check(self) -> None:
+        """Raise ValueError where hinges read what the two variables do not have: they may be of a damaged file."""
+        for knots in self.knots.values():
+            check_knots(knots, 1)
+        round_ = {j for each in self.variables if each.circle is not None for j in each.features.tolist()}
+        keys = {*self.first.tolist(), *self.second.tolist()}
+        is_known = keys <= {*self.knots, *self.folds} and set(self.knots) == set(self.features.tolist()) - round_
+        expect(is_known, "a plane reads other inputs")
+        is_round = all(key < 0 and j in round_ for key, (j, _) in self.folds.items())
+        is_round &= all(each.circle is None or each.circle[0] < each.circle[1] for each in self.variables)
+        expect(is_round, "a plane folds an input that is no circle")
 
     @classmethod
     def from_rows(
@@ -245,6 +259,12 @@ class PairHinges:
             active = [_active(has, -1.0 - self.weights[:, 2], low, high) for has in levels]
             patterns.append(slope * np.concatenate([np.zeros((1, len(self.first))), *active]))
         return [(np.ones(len(self.first), bool), patterns)]
+
+    def join(self, other: PairHinges) -> PairHinges:
+        """Return these and other hinges of the same variables on the same rows."""
+        first, second = np.append(self.first, other.first), np.append(self.second, other.second)
+        weights = np.concatenate([self.weights, other.weights])
+        return replace(self, first=first, second=second, weights=weights, folds=self.folds | other.folds)
 
     def select(self, kept: Ints) -> PairHinges:
         """Return these with only some of the hinges, by number."""

@@ -343,13 +343,9 @@ def describe_steps(
     steps, before = [], judged[0]
     for each in judged:
         gain, error = compare(before, each, held)
-        bends = model.n_bends if each is kept else float(np.mean([_count_hinges(fit) for fit in each.fits]))
+        active = [fit.effective[fit.basis.blocks][len(fit.basis.curves.lines) :] > NEGLIGIBLE for fit in each.fits]
+        bends = float(model.n_bends if each is kept else np.mean([part.sum() for part in active]))
         n_planes = len(model.planes) if each is kept else 0
         steps.append(Step(each.stage, mean_loss(each, held), gain, error, bends, each is kept, n_planes))
         before = each if gain > error or each is kept else before
     return tuple(steps)
-
-
-def _count_hinges(fit: Fit) -> int:
-    """Return the functions that are no lines and have an effect."""
-    return int((fit.effective[fit.basis.blocks] > NEGLIGIBLE)[len(fit.basis.curves.lines) :].sum())

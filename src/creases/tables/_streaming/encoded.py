@@ -10,8 +10,6 @@ import numpy as np
 
 from creases._engines import Engine
 from creases._typing import Bools, Floats
-from creases.errors import InputError
-from creases.tables._encoding.columns import encode_column
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._reading.cells import Cells
 from creases.tables._split.split import Keys, is_below, mix, row_keys
@@ -41,19 +39,19 @@ class EncodedReader:
         """Yield the blocks of a part."""
         for block in self.raw.read(task):
             X = encode_cells(self.encoding, block.cells[:-1])
-            y = self._targets(block.cells[-1])[:, None]
+            y = self.targets(block.cells[-1])[:, None]
             keys = row_keys(X, y, self.seed)
             drawn = mix(keys ^ block.numbers.astype(np.uint64)) if self.deals_copies else keys
             is_test = is_below(drawn, self.test_fraction)
             yield EncodedBlock(X, y, keys, is_test)
 
-    def _targets(self, cells: Cells) -> Floats:
+    def targets(self, cells: Cells) -> Floats:
         """Return values or class numbers (n,)."""
-        values = cells.column.values
         if not self.levels:
-            return np.asarray(cells.take(values), np.float64)
-        if cells.places is None:
-            return np.searchsorted(np.array(self.levels), values).astype(np.float64)
+            return np.asarray(cells.take(self.raw.kinds[-1].codec.numbers(cells.column)[:, 0]), np.float64)
+        values = cells.column.values
+        if not cells.column.is_text:
+            return np.searchsorted(np.array(self.levels), cells.take(values)).astype(np.float64)
         number = {level: float(k) for k, level in enumerate(self.levels)}
         return np.asarray(cells.take(np.array([number.get(value, np.nan) for value in values.tolist()])))
 
@@ -71,14 +69,8 @@ class EncodedBlock:
 def encode_cells(encoding: TableEncoding, cells: list[Cells]) -> Floats:
     """Return the input columns of a table as numbers (n, d)."""
     pairs = zip(encoding.inputs, cells, strict=True)
-    return np.concatenate([c.take(encode_column(column, c.column, encoding.missing)) for column, c in pairs], axis=1)
-
-
-def check_columns(encoding: TableEncoding, names: list[str]) -> None:
-    """Refuse files that lack input columns."""
-    absent = [column.name for column in encoding.inputs if column.name not in names]
-    if absent:
-        raise InputError("rows", f"have the columns {', '.join(map(repr, absent[:20]))}", ", ".join(names[:20]))
+    encoded = [cells.take(each.kind.codec.encode(each, cells.column, encoding.missing)) for each, cells in pairs]
+    return np.concatenate(encoded, axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,15 @@ import pyarrow.parquet
 
 from creases._text import in_one_line, list_names, plural
 from creases.errors import FileError, InputError
-from creases.tables._reading.files import INDEX, check_width, decode, find_encoding, first_row, probe_csv
+from creases.tables._reading.files import (
+    INDEX,
+    check_width,
+    decode,
+    distinct_names,
+    find_encoding,
+    first_row,
+    probe_csv,
+)
 from creases.tables._streaming.memory import LIBRARIES, MAX_MEMORY
 
 #: Rows of a block at most, and at least. How many there are depends on the columns only, not on a limit of memory or on
@@ -52,7 +60,7 @@ class TableFiles:
     base: str = ""  #: the folder whose sub-folders may be named ``column=value``
     names: tuple[str, ...] = ()  #: of text files: the columns
     delimiter: str = ","
-    has_header: bool = True
+    skip: int = 1  #: lines before the first row of cells
     encoding: str = "utf8"
     block: int = BLOCK  #: rows of a block at most
     title: str = ""  #: what the table is called, if not by its files
@@ -80,8 +88,14 @@ class TableFiles:
 
     @property
     def columns(self) -> list[str]:
-        """The names of all columns."""
-        return [name for name in _open(self)[0].names if not name.startswith(INDEX)]
+        """The names of all columns, without spaces around them."""
+        return [*self.fields]
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The columns in the files by their names."""
+        names = [name for name in _open(self)[0].names if not name.startswith(INDEX)]
+        return dict(zip(distinct_names(names), names, strict=True))
 
     @property
     def n_bytes(self) -> int:
@@ -99,11 +113,13 @@ class TableFiles:
         return len(_open(self)[1])
 
     def read(self, task: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a part in blocks."""
-        schema, parts = _open(self)
+        """Yield the rows of a part in blocks; empty lines at the end of a text file are none."""
+        (schema, parts), fields = _open(self), self.fields
+        spare = _count_empty_lines(Path(parts[task].path)) if self.form == "csv" else 0
         options = {"batch_size": self.block, "use_threads": False, "batch_readahead": 1, "fragment_readahead": 1}
         try:
-            for batch in parts[task].to_batches(schema=schema, columns=list(columns), **options):
+            chosen = [fields[name] for name in columns]
+            for batch in _without_last(parts[task].to_batches(schema=schema, columns=chosen, **options), spare):
                 for start in range(0, batch.num_rows, self.block):
                     yield batch.slice(start, self.block)
         except (pa.ArrowException, OSError) as error:
@@ -116,8 +132,8 @@ class TableFiles:
 
     def empty_block(self, columns: Sequence[str]) -> pa.RecordBatch:
         """Return a block without rows."""
-        schema = _open(self)[0]
-        return pa.RecordBatch.from_pylist([], schema=pa.schema([schema.field(name) for name in columns]))
+        schema, fields = _open(self)[0], self.fields
+        return pa.RecordBatch.from_pylist([], schema=pa.schema([schema.field(fields[name]) for name in columns]))
 
     def digest(self) -> str:
         """Return a digest of the names of the files, their sizes and when they changed last."""
@@ -149,9 +165,11 @@ def _open(files: TableFiles) -> tuple[Any, list[Any]]:
         )
         options["format"] = pyarrow.dataset.CsvFileFormat(
             read_options=pyarrow.csv.ReadOptions(
-                column_names=list(files.names), skip_rows=int(files.has_header), encoding=files.encoding
+                column_names=list(files.names), skip_rows=files.skip, encoding=files.encoding
             ),
-            parse_options=pyarrow.csv.ParseOptions(delimiter=files.delimiter, newlines_in_values=True),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=files.delimiter, newlines_in_values=True, ignore_empty_lines=False
+            ),
             convert_options=text,
         )
     if files.base:
@@ -292,10 +310,10 @@ def _probe_text(files: TableFiles, header: bool | None) -> TableFiles:
     except UnicodeDecodeError:
         encoding = "cp1252"
     text = decode(content, path)
-    names, has_header, delimiter = probe_csv(text, path, header)
-    if has_header:
+    names, skip, delimiter = probe_csv(text, path, header)
+    if skip:
         _check_headers(paths, delimiter, encoding)
-    return TableFiles(tuple(paths), "csv", files.base, tuple(names), delimiter, has_header, encoding)
+    return TableFiles(tuple(paths), "csv", files.base, tuple(names), delimiter, skip, encoding)
 
 
 def _read_beginning(path: Path) -> bytes:
@@ -317,16 +335,40 @@ def _check_encoding(path: Path, content: bytes) -> None:
 
 def _check_headers(paths: Sequence[str], delimiter: str, encoding: str) -> None:
     """Refuse text files whose first row is not that of the first file."""
-    first, *others = (_read_header(Path(path), delimiter, encoding) for path in paths)
-    for path, row in zip(paths[1:], others, strict=True):
-        if row != first:
+    (first, start), *others = (_read_header(Path(path), delimiter, encoding) for path in paths)
+    for path, (row, line) in zip(paths[1:], others, strict=True):
+        if row != first or line != start:
             expected = f"have the same first row as {Path(paths[0]).name}: {', '.join(first)[:80]}"
             hint = "give all files the same columns in the same order, or save them as Parquet"
-            raise InputError(path, expected, ", ".join(row)[:80], hint)
+            got = ", ".join(row)[:80] if row != first else "other empty lines before it"
+            raise InputError(path, expected, got, hint)
 
 
-def _read_header(path: Path, delimiter: str, encoding: str) -> list[str]:
-    """Return the first row of a text file, and read no more of it than that takes."""
+def _without_last(batches: Iterator[pa.RecordBatch], count: int) -> Iterator[pa.RecordBatch]:
+    """Yield blocks of rows without the last rows, so many of them."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        while held and sum(each.num_rows for each in held[1:]) >= count:
+            yield held.pop(0)
+    rows = sum(each.num_rows for each in held) - count
+    for batch in held:
+        if rows > 0:
+            yield batch.slice(0, rows)
+        rows -= batch.num_rows
+
+
+def _count_empty_lines(path: Path) -> int:
+    """Return the number of empty lines at the end of a text file."""
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - PROBE, 0))
+        content = file.read()
+    tail = content[len(content.rstrip(b"\r\n")) :]
+    return max(tail.count(b"\n") or tail.count(b"\r"), 1) - 1
+
+
+def _read_header(path: Path, delimiter: str, encoding: str) -> tuple[list[str], int]:
+    """Return the first row of a text file and its last line, and read no more of the file than that takes."""
     try:
         with path.open("rb") as file:
             _check_encoding(path, file.peek())

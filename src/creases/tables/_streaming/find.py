@@ -20,14 +20,10 @@ def find_table_files(table: Any, *, header: bool | None = None, max_memory: floa
         check_number(max_memory, "max_memory", above=0)
     if not isinstance(table, str | Path) and not type(table).__module__.startswith("pyarrow"):
         return None
-    if max_memory is None and _is_small_text(table):
+    path = Path(table).expanduser() if isinstance(table, str | Path) else Path()
+    is_text = path.suffix.lower() == ".csv" and path.is_file()  # which takes little memory
+    if max_memory is None and is_text and path.stat().st_size <= SMALL_TEXT:
         return None
     from creases.tables._streaming.files import find_files  # imports pyarrow
 
     return find_files(table, header=header, max_memory=max_memory)
-
-
-def _is_small_text(table: Any) -> bool:
-    """Return whether a table is a file of text that takes little memory, so that it is read as a whole."""
-    path = Path(table).expanduser() if isinstance(table, str | Path) else None
-    return path is not None and path.suffix.lower() == ".csv" and path.is_file() and path.stat().st_size <= SMALL_TEXT

@@ -108,7 +108,10 @@ def _write_stream(data: Any, path: Path) -> None:
     """Write all rows of a stream, in constant memory."""
     try:
         reader = pa.RecordBatchReader.from_stream(data)
-        schema = pa.schema([_plain_field(field) for field in reader.schema])
+        # some libraries have views of text, which files cannot hold
+        is_view = ["view" in str(each.type) for each in reader.schema]
+        pairs = zip(reader.schema, is_view, strict=True)
+        schema = pa.schema([each.with_type(pa.string()) if view else each for each, view in pairs])
         size = max(min(GROUP, BLOCK_BYTES // (CELL_BYTES * max(len(schema), 1))), 1)
         with pyarrow.parquet.ParquetWriter(path, schema) as writer:
             waiting: list[pa.RecordBatch] = []
@@ -121,8 +124,3 @@ def _write_stream(data: Any, path: Path) -> None:
                 writer.write_table(pa.Table.from_batches(waiting).cast(schema), row_group_size=size)
     except (pa.ArrowException, OSError) as error:
         raise FileError(f"cannot write the rows of a {type(data).__name__} to {path.parent}: {error}") from None
-
-
-def _plain_field(field: pa.Field) -> pa.Field:
-    """Return a column of text as files have it: some libraries have views of text, which files cannot hold."""
-    return field.with_type(pa.string()) if "view" in str(field.type) else field

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
@@ -18,9 +17,9 @@ from creases.errors import InputError
 from creases.tables._encoding.encoding import TableEncoding, find_unusual
 from creases.tables._model.frame import PredictionSummary, predict_frame
 from creases.tables._model.schema import RowFunction
-from creases.tables._reading.cells import Cells, raw_cells
+from creases.tables._reading.cells import raw_cells
 from creases.tables._reading.files import is_stream
-from creases.tables._streaming.encoded import check_columns, encode_cells
+from creases.tables._streaming.encoded import encode_cells
 from creases.tables._streaming.files import TableFiles, find_files
 from creases.tables._streaming.passes import spool
 
@@ -63,8 +62,8 @@ def _write_blocks(
     if budget > 0:
         files = replace(files, block=min(files.block, SEARCHED))
     encoding = model.schema.encoder
-    check_columns(encoding, files.columns)
-    work = _Work(model, encoding, files.form == "csv", out.suffix, budget)
+    names = encoding.find_columns(files.columns)
+    work = _Work(model, encoding, names, files.form == "csv", out.suffix, budget)
     total = PredictionSummary()
     with (
         open_engine(engine, _predict, MANY, n_jobs, address) as workers,
@@ -84,6 +83,7 @@ class _Work:
 
     model: RowFunction
     encoding: TableEncoding
+    names: list[str]  #: the column that each input is read from
     is_text_file: bool
     ending: str
     budget: float
@@ -91,7 +91,7 @@ class _Work:
 
 def _tasks(work: _Work, files: TableFiles) -> Iterator[tuple[_Work, int, bytes]]:
     """Yield the blocks of files, each with the number of its first row, as bytes that another process can read."""
-    names, start = [column.name for column in work.encoding.inputs], 0
+    names, start = [*dict.fromkeys(work.names)], 0
     for batch in files.read_all(names):
         yield work, start, _to_bytes(batch)
         start += batch.num_rows
@@ -115,17 +115,19 @@ def _predict(work: _Work, start: int, content: bytes) -> tuple[Any, PredictionSu
 
     table = pa.ipc.open_stream(content).read_all().combine_chunks()
     cells, unusual = [], []
-    for column, values in zip(work.encoding.inputs, table.columns, strict=True):
+    by_name = dict(zip(dict.fromkeys(work.names), table.columns, strict=True))
+    for column, name in zip(work.encoding.inputs, work.names, strict=True):
+        values = by_name[name]
         each = raw_cells(
-            column.name,
+            name,
             values.combine_chunks() if values.num_chunks != 1 else values.chunk(0),
             is_text_file=work.is_text_file,
             kind=column.kind,
         )
-        counts = None if each.places is None else np.bincount(each.places, minlength=len(each.column.values))
-        unusual += find_unusual(column, each.column, counts)
-        _check_finite(column.name, each)
-        cells.append(each)
+        read = each.read(column.kind)
+        unusual += find_unusual(column, column.kind.cells({name: each.column}), read.column, each.counts)
+        read.check_finite()
+        cells.append(read)
     with threadpool_limits(1):
         frame = predict_frame(work.model, encode_cells(work.encoding, cells), budget=work.budget)
     summary = PredictionSummary.from_frame(frame, work.model.classes is not None, unusual)
@@ -133,12 +135,6 @@ def _predict(work: _Work, start: int, content: bytes) -> tuple[Any, PredictionSu
     if work.ending == ".csv":
         return frame.to_csv(index=False, header=start == 0).encode(), summary
     return pa.Table.from_pandas(frame, preserve_index=False), summary
-
-
-def _check_finite(name: str, cells: Cells) -> None:
-    values = cells.column.values
-    if values.dtype.kind == "f" and np.isinf(values).any():
-        raise InputError("data", "have finite numbers", f"column {name!r} with infinite values", "correct those cells")
 
 
 @contextmanager

@@ -13,18 +13,17 @@ import numpy as np
 
 from creases._engines import Engine
 from creases.errors import InputError
+from creases.tables._columns.kinds import ColumnKind, Gaps
+from creases.tables._columns.levels import Levels
 from creases.tables._encoding.columns import (
     ColumnEncoding,
     Sum,
     add_exactly,
-    column_numbers,
     fit_category,
     fit_means,
-    is_code,
     most_levels,
 )
-from creases.tables._reading.cells import Cells, Unread, read_cells
-from creases.tables._reading.kinds import ColumnKind
+from creases.tables._reading.cells import Cells, raw_cells
 from creases.tables._streaming.files import TableFiles
 from creases.tables._streaming.passes import sum_blocks
 
@@ -95,19 +94,20 @@ class RawReader:
 
     def read(self, task: int) -> Iterator[RawBlock]:
         """Yield the blocks of a part."""
-        names = [kind.name for kind in self.kinds]
+        names = [*dict.fromkeys(kind.source for kind in self.kinds)]
         is_text_file, number = self.files.form == "csv", 0
         for batch in self.files.read(task, names):
-            pairs = zip(self.kinds, batch.columns, strict=True)
-            cells = [read_cells(kind.name, x, is_text_file=is_text_file, kind=kind) for kind, x in pairs]
-            unread = tuple(each.unread for each in cells)
+            values = dict(zip(names, batch.columns, strict=True))
+            pairs = [(kind, kind.source) for kind in self.kinds]
+            cells = [raw_cells(x, values[x], is_text_file=is_text_file, kind=kind).read(kind) for kind, x in pairs]
+            gaps = tuple((int(each.missing.sum()), each.gaps) for each in cells)
             lacking = cells if self.missing == "drop" else cells[-1:]
             kept = ~np.any([each.missing for each in lacking], axis=0)
             numbers = (task << 40) + number + np.flatnonzero(kept)
             number += batch.num_rows
             if not kept.all():
                 cells = [each.rows(kept) for each in cells]
-            yield RawBlock(self.kinds, cells, numbers, int((~kept).sum()), unread)
+            yield RawBlock(self.kinds, cells, numbers, int((~kept).sum()), gaps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,15 +118,7 @@ class RawBlock:
     cells: list[Cells]
     numbers: Any  #: (n,) tells the rows of a table apart
     n_dropped: int  #: rows that were left out
-    unread: tuple[Unread, ...]  #: of each column, in the rows that were left out too
-
-    def check(self) -> None:
-        """Refuse infinite numbers."""
-        for kind, each in zip(self.kinds, self.cells, strict=True):
-            values = each.column.values
-            if values.dtype.kind == "f" and np.isinf(each.take(values)).any():
-                hint = "correct those cells, leave them empty, or leave the column out"
-                raise InputError("data", "have finite numbers", f"column {kind.name!r} with infinite values", hint)
+    gaps: tuple[tuple[int, Gaps], ...]  #: cells of each column that are missing, in the rows that were left out too
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,14 +144,13 @@ class TableSummary:
     n_rows: int
     n_dropped: int
     columns: tuple[ColumnSummary, ...]
-    unread: tuple[Unread, ...]
+    gaps: tuple[tuple[int, Gaps], ...]
 
     def __add__(self, other: TableSummary) -> TableSummary:
         columns = tuple(a + b for a, b in zip(self.columns, other.columns, strict=True))
-        unread = tuple(
-            (a + b, first or second) for (a, first), (b, second) in zip(self.unread, other.unread, strict=True)
-        )
-        return TableSummary(self.n_rows + other.n_rows, self.n_dropped + other.n_dropped, columns, unread)
+        pairs = zip(self.gaps, other.gaps, strict=True)
+        gaps = tuple((n + more, before + after) for (n, before), (more, after) in pairs)
+        return TableSummary(self.n_rows + other.n_rows, self.n_dropped + other.n_dropped, columns, gaps)
 
 
 def summarize(engine: Engine, raw: RawReader, has_classes: bool) -> TableSummary:
@@ -181,27 +172,24 @@ def summarize(engine: Engine, raw: RawReader, has_classes: bool) -> TableSummary
 
 def _summarize_block(has_classes: bool, candidates: Sequence[Values | None] | None, block: RawBlock) -> TableSummary:
     """Return the summary of a block, in which only the candidates of a column are counted, if it has any."""
-    block.check()
+    for each in block.cells:
+        each.check_finite()
     *inputs, (_, target) = zip(block.kinds, block.cells, strict=True)
     chosen = candidates or [None] * len(inputs)
     columns = [_summarize(*each, values) for each, values in zip(inputs, chosen, strict=True)]
     counts = ValueCounts.from_values(_count(target, target.column.values.tolist())) if has_classes else None
     columns.append(ColumnSummary(0, counts=counts))
-    return TableSummary(len(block.numbers), block.n_dropped, tuple(columns), block.unread)
+    return TableSummary(len(block.numbers), block.n_dropped, tuple(columns), block.gaps)
 
 
 def _summarize(kind: ColumnKind, cells: Cells, values: Values | None) -> ColumnSummary:
-    if kind.kind == "category":
-        rows = _count(cells, kind.texts(cells.column))
+    if isinstance(kind.codec, Levels):
+        rows = _count(cells, kind.codec.texts(cells.column))
         counts = ValueCounts.from_values(rows, values)
         return ColumnSummary(counts.n_missing, counts=counts)
-    numbers = cells.take(column_numbers(cells.column, kind))
-    first = None
-    if kind.date is not None:
-        present = cells.column.present if cells.places is None else cells.expand().present
-        first = present.min().astype("datetime64[D]") if len(present) else None
-    n_codes = int(cells.take(is_code(cells.column, kind)).sum())
-    return ColumnSummary(int(np.isnan(numbers[:, 0]).sum()) - n_codes, tuple(map(add_exactly, numbers.T)), first=first)
+    numbers = cells.take(kind.numbers(cells.column))
+    first = kind.codec.first_of(cells.expand())
+    return ColumnSummary(int(cells.missing.sum()), tuple(map(add_exactly, numbers.T)), first=first)
 
 
 def _count(cells: Cells, values: Sequence[Any]) -> Counter[Any]:
@@ -220,21 +208,18 @@ def _add_sums(a: Sum, b: Sum) -> Sum:
     return total, math.fsum([a[1], b[1], rest]), a[2] + b[2]
 
 
-def column_encodings(
-    kinds: Sequence[ColumnKind], columns: Sequence[ColumnSummary], missing: str
-) -> dict[str, ColumnEncoding]:
-    """Return how columns become numbers, by name, by what a pass tells of them."""
-    counts = [_level_counts(each) for each in columns]
+def column_encodings(kinds: Sequence[ColumnKind], summary: TableSummary, missing: str) -> dict[str, ColumnEncoding]:
+    """Return how columns become numbers, by name, by what a pass tells of them; that of the target is the last."""
+    *columns, _ = summary.columns
+    counts = [
+        None if each.counts is None else Counter(each.counts.counts) + Counter({"": each.n_missing}) for each in columns
+    ]
     most = most_levels([each for each in counts if each is not None])
-    pairs = zip(kinds, columns, counts, strict=True)
-    return {kind.name: _column_encoding(kind, each, count, missing, most) for kind, each, count in pairs}
-
-
-def _level_counts(summary: ColumnSummary) -> Counter[str] | None:
-    """Return the rows with each value of a category, "" where it is missing; None for other columns."""
-    if summary.counts is None:
-        return None
-    return Counter(summary.counts.counts) + Counter({"": summary.n_missing})
+    entries = zip(kinds[:-1], columns, counts, strict=True)
+    encodings = [_column_encoding(kind, each, count, missing, most) for kind, each, count in entries]
+    encodings.append(ColumnEncoding(kinds[-1], "target", summary.gaps[-1][0]))
+    pairs = zip(encodings, summary.gaps, strict=True)
+    return {each.name: replace(each, gaps=texts) for each, (_, texts) in pairs}
 
 
 def _column_encoding(
@@ -243,12 +228,10 @@ def _column_encoding(
     if counts is not None and summary.counts is not None:
         return ColumnEncoding(kind, "input", **fit_category(counts, missing, most, n_others=summary.counts.n_others))
     sums = list(summary.sums)
-    if kind.date is not None and summary.first is not None:  # days were counted from the first of a sample
-        shift = float((np.datetime64(kind.date.first, "D") - summary.first).astype(int))
-        note = kind.note.replace(kind.date.first, str(summary.first), 1)
-        kind = replace(kind, note=note, date=replace(kind.date, first=str(summary.first)))
-        at = kind.date.parts.index("days") if kind.date is not None else 0
-        sums[at] = _add_sums(sums[at], (shift * sums[at][2], 0.0, 0))
+    if summary.first is not None:  # its numbers were counted from the first of a sample
+        codec, shift = kind.codec.begin(summary.first)
+        kind = replace(kind, codec=codec, note=kind.note.replace(kind.codec.describe(), codec.describe(), 1))
+        sums[codec.main] = _add_sums(sums[codec.main], (shift * sums[codec.main][2], 0.0, 0))
     return ColumnEncoding(kind, "input", summary.n_missing, fit_means(sums))
 
 

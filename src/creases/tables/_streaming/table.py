@@ -15,16 +15,16 @@ import pyarrow as pa
 from creases._engines import Engine, check_engine
 from creases._engines._local import Serial
 from creases._text import plural
-from creases._typing import Bools, Floats, Ints, Task
+from creases._typing import Floats, Ints, Task
 from creases.errors import InputError
 from creases.problems import Problem
+from creases.tables._columns.kinds import ColumnKind
 from creases.tables._encoding.columns import ColumnEncoding
 from creases.tables._encoding.encoding import TableEncoding, encode_target, label_kind
 from creases.tables._fit.doubtful_columns import choose_doubtful, note_trial
-from creases.tables._reading.cells import Cells, read_cells
+from creases.tables._reading.cells import Cells, raw_cells
 from creases.tables._reading.columns import Column
-from creases.tables._reading.kinds import ColumnKind, note_unread
-from creases.tables._reading.table import choose_columns, doubtful_columns, make_problem
+from creases.tables._reading.table import choose_columns, doubtful_columns, make_problem, with_parts
 from creases.tables._split.rows import class_weights, merge_duplicates
 from creases.tables._split.split import LARGE, CurveConfig, Keys, TableSplit, is_below, mix
 from creases.tables._stages.families import NORMAL, Classes, Targets
@@ -124,7 +124,10 @@ def _draw_block(
     train, test = ~block.is_test, block.is_test
     keys = mix(block.keys)
     masks = [each & is_below(keys, share) for each, share in zip((train, test), shares, strict=True)]
-    samples = [_sample(block, keys, mask, size) for mask, size in zip(masks, sizes, strict=True)]
+    samples = [
+        Sample.from_rows(keys[mask], block.X[mask], block.y[mask], np.ones(int(mask.sum()), np.int64), size)
+        for mask, size in zip(masks, sizes, strict=True)
+    ]
     X, y = block.X[train], block.y[train]
     classes = y[:, 0].astype(np.int64) if n_classes > 1 else np.zeros(len(y), np.int64)
     member = np.eye(n_classes)[classes]
@@ -140,11 +143,6 @@ def _draw_block(
         X.min(axis=0, initial=np.inf) if len(X) else np.full(d, np.inf),
         X.max(axis=0, initial=-np.inf) if len(X) else np.full(d, -np.inf),
     )
-
-
-def _sample(block: EncodedBlock, keys: Keys, mask: Bools, size: int) -> Sample:
-    count = np.ones(int(mask.sum()), np.int64)
-    return Sample.from_rows(keys[mask], block.X[mask], block.y[mask], count, size)
 
 
 #: Rows of a sample at most, copies of equal rows counted; of more, each row has fewer copies and a larger weight.
@@ -217,9 +215,12 @@ def _read_table(
         if reading.get(name) is not None:
             hint = "give more memory by max_memory, or a part of the rows"
             raise InputError(name, "be given for a table that fits in memory", repr(reading[name]), hint)
-    choice = {name: reading[name] for name in ("target", "inputs", "drop", "kinds")} | {"codes": reading.get("codes")}
+    choice = {name: reading[name] for name in ("target", "inputs", "drop", "kinds")}
+    choice |= {name: reading.get(name) for name in ("codes", "missing_marks")}
+    head = with_parts(path, head, (reading["target"], *reading["drop"]), reading["kinds"], reading.get("missing_marks"))
     position, kinds, uses = choose_columns(path, head, **choice)
-    narrow, doubtful = (kinds, uses), doubtful_columns(head, kinds, uses, reading["missing"])
+    known = [kind.read(column) for column, kind in zip(head, kinds, strict=True)]
+    narrow, doubtful = (kinds, uses), doubtful_columns(known, kinds, uses, reading["missing"])
     if doubtful:
         _, kinds, uses = choose_columns(path, head, **choice, also=doubtful)
     head = [kind.read(column) for column, kind in zip(head, kinds, strict=True)]
@@ -229,23 +230,19 @@ def _read_table(
     raw = RawReader(files, tuple(kinds[k] for k in [*inputs, position]), reading["missing"])
     summary = summarize(engine, raw, classes is not None)
     _check_gaps(summary, raw, reading["missing"])
-    noted = {kind.name: note_unread(kind, *each) for kind, each in zip(raw.kinds, summary.unread, strict=True)}
-    raw = replace(raw, kinds=tuple(noted.values()))
-    kinds = [noted.get(kind.name, kind) for kind in kinds]
-    narrow = (
-        [noted.get(kind.name, kind) if use != "left out" else kind for kind, use in zip(*narrow, strict=True)],
-        narrow[1],
-    )
     levels: list[Any] = []
     if classes is not None:
         seen = list(summary.columns[-1].counts.counts) if summary.columns[-1].counts else []
         target = replace(target, values=np.append(target.values, np.array(seen, target.values.dtype)))
         _, classes = encode_target(target, kinds[position], "classification")
         levels = target.levels()
-    by_name = column_encodings(raw.kinds[:-1], summary.columns[:-1], reading["missing"])
+    by_name = column_encodings(raw.kinds, summary, reading["missing"])
 
-    def encode(kinds: list[ColumnKind], uses: list[str]) -> TableEncoding:
-        columns = tuple(_encode_column(*each, by_name) for each in zip(head, kinds, uses, strict=True))
+    def encode(kinds: list[ColumnKind], uses: list[Any]) -> TableEncoding:
+        columns = tuple(
+            ColumnEncoding(kind, use, int(column.missing.sum())) if use == "left out" else by_name[kind.name]
+            for column, kind, use in zip(head, kinds, uses, strict=True)
+        )
         task: Task = "regression" if classes is None else "classification"
         return TableEncoding(columns, reading["missing"], task, classes, "text" if not levels else label_kind(target))
 
@@ -279,22 +276,12 @@ def _check_gaps(summary: TableSummary, raw: RawReader, missing: str) -> None:
         raise InputError("data", "have no missing values", report, hint, settings)
 
 
-def _encode_column(column: Column, kind: ColumnKind, use: Any, inputs: Mapping[str, ColumnEncoding]) -> ColumnEncoding:
-    if use == "input":
-        return inputs[kind.name]
-    return ColumnEncoding(kind, use, 0 if use == "target" else int(column.missing.sum()))
-
-
 def _encode_head(head: Sequence[Column], reader: EncodedReader, position: int) -> tuple[Floats, Floats]:
     """Return the rows from which kinds were seen as numbers (n, d), with their targets (n, 1)."""
     present = ~head[position].missing
     used = {column.name for column in reader.encoding.inputs}
     cells = [Cells(column.rows(present)) for column in head if column.name in used]
-    y = head[position].rows(present).values
-    if reader.levels:
-        number = {level: k for k, level in enumerate(reader.levels)}
-        y = np.array([number[value] for value in y.tolist()], np.float64)
-    return encode_cells(reader.encoding, cells), np.asarray(y, np.float64)[:, None]
+    return encode_cells(reader.encoding, cells), reader.targets(Cells(head[position].rows(present)))[:, None]
 
 
 def _finish(
@@ -381,11 +368,10 @@ class Head:
         """Return the rows as columns of the files they are from."""
         columns, is_text_file = [], files.form == "csv"
         for k, name in enumerate(files.columns):
-            cells = (read_cells(name, block.column(k), is_text_file=is_text_file) for block in self.blocks)
-            pieces = [piece for piece in (each.expand() for each in cells) if len(piece.values)]
+            pieces = [block.column(k) for block in self.blocks if block.num_rows]
             if not pieces:
                 raise InputError(files.label, "have rows of values", "none")
-            columns.append(replace(pieces[0], values=np.concatenate([piece.values for piece in pieces])))
+            columns.append(raw_cells(name, pa.concat_arrays(pieces), is_text_file=is_text_file).expand())
         return columns
 
 

@@ -5,27 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, expm1, floor, log10
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from creases._text import common_decimals, format_fixed, format_percent, format_value, plural
-from creases._typing import Bools, Floats, Ints
+from creases._text import common_decimals, format_fixed, format_percent, format_value
+from creases._typing import Bools, Floats
+from creases.errors import InputError
+from creases.tables._columns.axes import number_text
+from creases.tables._model.schema import RowFunction
 from creases.tables._words.card_entries import (
-    Bends,
     Entry,
     Reading,
     column_entries,
-    number_text,
     plane_entry,
     start_entry,
-    units_entry,
 )
 from creases.tables._words.rows import TermEffects, table_rows
-from creases.tables._words.terms import POINTS, Terms, largest_change, probability
-
-if TYPE_CHECKING:
-    from creases.tables._model.schema import RowFunction
+from creases.tables._words.terms import POINTS, CurveTerms, largest_change, probability
 
 #: Letters of a line, and of what stands before the points of a row at most.
 WIDTH, LABEL = 100, 33
@@ -54,17 +51,16 @@ class PointsCard:
     the ranges of the curves.
     """
 
-    entries: tuple[Entry | Bends, ...]  #: the start, then the most important first
+    entries: tuple[Entry, ...]  #: the start, then the most important first
     unused: tuple[str, ...]  #: columns that add nothing
     decimals: int  #: of the points
-    scale_decimals: int  #: of the scales of bends
     worth: float  #: of a point of values: 1 unless they are rounded to whole points, or logarithms
     threshold: float  #: sum above which the second of two classes is predicted
     bound: tuple[Floats, Floats]  #: (m,) least and largest difference from the model's sum over all inputs
     n_rows: int  #: rows that it was compared on; 0 if the model has none
     changed: int  #: of these, rows that are not clearly decided as by the model
     farthest: float  #: largest difference of a sum on these rows
-    terms: Terms
+    terms: CurveTerms
 
     # -- what following it gives ---------------------------------------------------------------------------------------
 
@@ -89,7 +85,7 @@ class PointsCard:
         """Return the card as lines of text; nothing is left out."""
         lines = self._opening()
         for entry in self.entries:
-            lines += ["", *(self._bends_lines(entry) if isinstance(entry, Bends) else self._entry_lines(entry))]
+            lines += ["", *self._entry_lines(entry)]
         return [*lines, "", *self._notes()]
 
     def __str__(self) -> str:
@@ -97,13 +93,20 @@ class PointsCard:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, ready for JSON."""
-        entries = [_bends_dict(e) if isinstance(e, Bends) else _entry_dict(e) for e in self.entries]
         return {
             "outputs": list(self.terms.outputs),
             "unit": self.terms.unit.strip(),
             "worth": self.worth,
             "threshold": self.threshold if self.terms.is_binary else None,
-            "entries": entries,
+            "entries": [
+                {
+                    "name": entry.title,
+                    "columns": _reading_dict(entry.column),
+                    "rows": None if entry.row is None else _reading_dict(entry.row),
+                    "points": entry.points.tolist(),
+                }
+                for entry in self.entries
+            ],
             "unused": list(self.unused),
             "rows": self.n_rows,
             "changed": self.changed,
@@ -113,26 +116,22 @@ class PointsCard:
         }
 
     def _opening(self) -> list[str]:
-        terms, bends = self.terms, [entry for entry in self.entries if isinstance(entry, Bends)]
-        first = []
-        if bends:
-            count = plural(sum(len(entry.points) for entry in bends), "bend")
-            first = [f"Not for use by hand: {count} of sums of several columns ({', '.join(e.title for e in bends)})."]
+        terms = self.terms
         add = "start with the points of every row and add those of each column"
         if terms.classes is None:
             name, unit = terms.target or "prediction", terms.target_unit
             if terms.is_factor:
-                most = format_value(terms.model.largest)
+                most = format_value(terms.largest)
                 power = f"2 to the power of a tenth of the sum is predicted, {most} at most"
-                return [*first, f"{name}{f' in{unit}' if unit else ''}: {add}; {power}. 10 points double it."]
+                return [f"{name}{f' in{unit}' if unit else ''}: {add}; {power}. 10 points double it."]
             worth = f" a point is {format_value(self.worth)}{unit};" if self.worth != 1 else ""
-            return [*first, f"{name}{f' in{unit}' if unit else ''}:{worth} {add}."]
+            return [f"{name}{f' in{unit}' if unit else ''}:{worth} {add}."]
         if terms.is_binary:
             bound = format_fixed(self.threshold, self.decimals)
             decides = f"above {bound} {terms.labels[1]} is predicted, else {terms.labels[0]}"
-            return [*first, f"{terms.labels[1]}: {add}; {decides}. 10 points double the odds."]
+            return [f"{terms.labels[1]}: {add}; {decides}. 10 points double the odds."]
         what = f"{add}, for each class; the class with the largest sum is predicted"
-        return [*first, f"{', '.join(terms.labels)}: {what}. 10 points more than another are odds of 2 to 1."]
+        return [f"{', '.join(terms.labels)}: {what}. 10 points more than another are odds of 2 to 1."]
 
     def _notes(self) -> list[str]:
         terms, notes = self.terms, []
@@ -183,19 +182,6 @@ class PointsCard:
             lines += _table(entry.column.texts, zip(entry.row.texts, points, strict=True), self.decimals)
         return lines
 
-    def _bends_lines(self, entry: Bends) -> list[str]:
-        lines = [f"{entry.title}: add the points of each column, and those of each bend times what the sum of"]
-        lines += ["  factor times scale over its columns is above its threshold (0 if it is below)"]
-        columns = zip(entry.readings, entry.scales, entry.margins, strict=True)
-        for k, (reading, scale, margin) in enumerate(columns, 1):
-            lines.append(f"  column {k}: {reading.title}")
-            lines += _table(reading.texts, [("scale", scale)], self.scale_decimals)
-            lines += _table(reading.texts, self._rows(margin.T), self.decimals) if margin.any() else []
-        names = [f"bend {h + 1}" for h in range(len(entry.points))]
-        factors = [(f"factor of column {k}", row) for k, row in enumerate(entry.factors.T, 1)]
-        lines += ["  bends", *_table(names, [*factors, ("threshold", entry.thresholds)], self.scale_decimals)]
-        return lines + _table(names, self._rows(entry.points.T), self.decimals)
-
     def _rows(self, points: Floats) -> list[tuple[str, Floats]]:
         """Return points (m, ...) with what they are for."""
         outputs = self.terms.outputs
@@ -219,17 +205,15 @@ def _table(places: Sequence[str], rows: Iterable[tuple[str, Floats]], decimals: 
     return lines
 
 
-def _readings(entry: Entry | Bends) -> list[Reading]:
-    if isinstance(entry, Bends):
-        return list(entry.readings)
+def _readings(entry: Entry) -> list[Reading]:
     return [entry.column, *([] if entry.row is None else [entry.row])]
 
 
-def _missing_text(terms: Terms, unused: Sequence[str]) -> str:
+def _missing_text(terms: CurveTerms, unused: Sequence[str]) -> str:
     """Say what a missing value counts as in columns of numbers where the table has none."""
     names = []
     for term in terms.columns:
-        if term.column.n_missing or term.column.is_category or term.column.name in unused:
+        if term.column.n_missing or term.codec.has_levels or term.column.name in unused:
             continue
         for k, (_, feature) in enumerate(term.numbers or ((0, term.features[0]),)):
             names.append(f"{feature.name} as {number_text(term.column.means[k], 1e-6 * abs(term.column.means[k]))}")
@@ -248,24 +232,6 @@ def _reading_dict(reading: Reading) -> dict[str, Any]:
     return {"name": reading.title, "places": list(reading.texts), "numbers": reading.positions.tolist()}
 
 
-def _entry_dict(entry: Entry) -> dict[str, Any]:
-    rows = None if entry.row is None else _reading_dict(entry.row)
-    return {"name": entry.title, "columns": _reading_dict(entry.column), "rows": rows, "points": entry.points.tolist()}
-
-
-def _bends_dict(entry: Bends) -> dict[str, Any]:
-    columns = [
-        _reading_dict(reading) | {"scale": scale.tolist(), "points": margin.T.tolist()}
-        for reading, scale, margin in zip(entry.readings, entry.scales, entry.margins, strict=True)
-    ]
-    bends = {
-        "factors": entry.factors.tolist(),
-        "thresholds": entry.thresholds.tolist(),
-        "points": entry.points.tolist(),
-    }
-    return {"name": entry.title, "columns": columns, **bends}
-
-
 # -- making it --------------------------------------------------------------------------------------------------------
 
 
@@ -274,18 +240,21 @@ def points_card(model: RowFunction, *, X: Floats | None = None, integer: bool = 
 
     It has as many decimals as it takes to decide every row as the model does.
 
-    Parameters
-    ----------
-    model
-        A model with curves.
-    X
-        (n, d) encoded rows by which entries are ordered and on which the card is compared with the model; by default
-        those of the model.
-    integer
-        Round points to whole numbers. The card says how many decisions that can change, and by how much a probability
-        changes at most.
+    Entries are ordered, and compared with the model, by encoded rows X (n, d), by default those of the model. With
+    ``integer`` points are whole numbers, and the card says how many decisions that can change.
     """
     terms = model._terms()
+    assert isinstance(terms, CurveTerms)
+    features = terms.encoding.features
+    maps = [
+        pair
+        for pair, plane in zip(terms.pairs, terms.model.planes, strict=True)
+        if all(features[inputs[0]].is_numeric for inputs in plane.inputs)
+    ]
+    if maps or terms.model.units is not None:
+        parts = [*maps, *(["units of several columns"] if terms.model.units is not None else [])]
+        expected, hint = "add up columns, and pairs of which one has levels", "export it to Excel or Python"
+        raise InputError("model", expected, f"sums of several numbers that bend: {', '.join(parts)}", hint)
     every = table_rows(model) if X is None else X
     sizes = TermEffects.from_model(model, terms, X).sizes
     for more in range(MORE):
@@ -295,30 +264,28 @@ def points_card(model: RowFunction, *, X: Floats | None = None, integer: bool = 
     return card
 
 
-def _make(terms: Terms, sizes: Floats, X: Floats | None, more: int, integer: bool) -> PointsCard:
+def _make(terms: CurveTerms, sizes: Floats, X: Floats | None, more: int, integer: bool) -> PointsCard:
     """Return the card with so many more digits than the least."""
     share = SHARE * 10.0 ** -(3 if integer else more)
-    exact: list[Entry | Bends] = []
+    exact: list[Entry] = []
     for k in sorted(range(len(terms.names)), key=lambda k: -sizes[k]):
         if k < len(terms.columns):
             exact += column_entries(terms, terms.columns[k], share)
-        elif (place := k - len(terms.columns)) < len(terms.model.planes):
-            exact.append(plane_entry(terms, terms.model.planes[place], share))
-        elif terms.model.units is not None:
-            exact.append(units_entry(terms, terms.model.units, share))
+        else:
+            exact.append(plane_entry(terms, terms.model.planes[k - len(terms.columns)], share))
     start = start_entry(terms)
     largest = max([float(np.abs(entry.points).max(initial=0.0)) for entry in exact], default=0.0)
     largest = largest or float(np.abs(start.points).max())
     worth = 1 / POINTS if terms.is_factor else 1.0
-    decimals, scale_decimals = common_decimals([largest / worth], DIGITS) + more, 3 + more
+    decimals = common_decimals([largest / worth], DIGITS) + more
     if integer:
         if terms.classes is None and not terms.is_factor and largest:
             worth = 10.0 ** (floor(log10(largest)) - DIGITS + 1)
-        decimals, scale_decimals = 0, 5
-    rounded = [entry.rounded(worth, decimals, scale_decimals) for entry in (start, *exact)]
+        decimals = 0
+    rounded = [entry.rounded(worth, decimals) for entry in (start, *exact)]
     kept = (rounded[0], *(entry for entry in rounded[1:] if not entry.is_zero))
-    titles = {reading.title for entry in kept for reading in _readings(entry)}
-    unused = tuple(term.column.name for term in terms.columns if not any(_is_of(t, term.column.name) for t in titles))
+    used = {j for entry in kept for reading in _readings(entry) for j in reading.inputs.tolist()}
+    unused = tuple(term.column.name for term in terms.columns if used.isdisjoint(term.inputs.tolist()))
     parts = [entry.deviation(len(terms.encoding.features), worth) for entry in rounded]
     low, high = (np.sum([part[k] for part in parts], axis=0) for k in range(2))
     threshold = terms.threshold_points if terms.is_binary else 0.0
@@ -330,18 +297,13 @@ def _make(terms: Terms, sizes: Floats, X: Floats | None, more: int, integer: boo
         n, farthest = len(X), float(np.abs(sums - truth).max(initial=0.0))
         assert farthest <= max(-low.min(), high.max()) + 1e-9 * (1 + np.abs(truth).max()), "entries sum to the model"
         changed = int((~_agree(terms, sums, truth, threshold)).sum()) if terms.classes is not None else 0
-    return PointsCard(
-        kept, unused, decimals, scale_decimals, worth, threshold, (low, high), n, changed, farthest, terms
-    )
+    return PointsCard(kept, unused, decimals, worth, threshold, (low, high), n, changed, farthest, terms)
 
 
-def _is_of(title: str, column: str) -> bool:
-    return title == column or title.startswith(f"{column} (") or title.endswith(f" of {column}")
-
-
-def _agree(terms: Terms, sums: Floats, truth: Floats, threshold: float) -> Bools:
+def _agree(terms: CurveTerms, sums: Floats, truth: Floats, threshold: float) -> Bools:
     """Return which rows (n,) a card clearly decides as the model."""
-    decided = _decide(terms, truth, terms.threshold_points)
+    above = (truth[:, 0] > terms.threshold_points).astype(np.int64)
+    decided = above if terms.is_binary else truth.argmax(axis=1)
     slack = TIE * (1 + np.abs(sums).max(axis=1))
     if terms.is_binary:
         return np.asarray(np.where(decided == 1, sums[:, 0] - threshold > slack, threshold - sums[:, 0] > slack))
@@ -351,18 +313,14 @@ def _agree(terms: Terms, sums: Floats, truth: Floats, threshold: float) -> Bools
     return np.asarray(best[:, 0] - others.max(axis=1) > slack)
 
 
-def _decide(terms: Terms, sums: Floats, threshold: float) -> Ints:
-    return (sums[:, 0] > threshold).astype(np.int64) if terms.is_binary else np.asarray(sums.argmax(axis=1), np.int64)
-
-
 def _is_close(card: PointsCard, X: Floats | None) -> bool:
     """Return whether a card has digits enough."""
     if X is None or not len(X):
-        return card.reach <= CLOSE * _span(card.terms) if card.terms.classes is None else card.chance <= CLOSE_CHANCE
+        return (
+            card.reach <= CLOSE * (float(card.terms.spans.sum()) or 1.0)
+            if card.terms.classes is None
+            else card.chance <= CLOSE_CHANCE
+        )
     if card.terms.classes is not None:
         return not card.changed and card.chance <= CLOSE_CHANCE
     return card.reach <= CLOSE * max(float(np.ptp(card.terms.scores(X), axis=0).max()), 1e-300)
-
-
-def _span(terms: Terms) -> float:
-    return float(terms.spans.sum()) or 1.0

@@ -17,8 +17,9 @@ from creases._text import format_percent, format_value
 from creases._typing import Bools, Floats
 from creases._validation import check_count, check_number, check_vector
 from creases.errors import InputError
+from creases.tables._columns.codec import CHANGE, SWITCH
 from creases.tables._model.schema import RowFunction
-from creases.tables._words.column_text import CHANGE, SWITCH, cell_text, column_options, decode_row
+from creases.tables._words.column_text import cell_text, column_options, decode_row
 from creases.tables._words.rows import InputRanges, model_ranges
 from creases.tables._words.terms import Options, Terms, probability
 
@@ -101,9 +102,9 @@ def _score(terms: Terms, value: float, sign: float) -> float:
     """
     if not terms.is_factor or isinf(value):
         return value
-    if value <= 0 or value > terms.model.largest:
+    if value <= 0 or value > terms.largest:
         return NEVER if value > 0 else -NEVER
-    if value == terms.model.largest and sign < 0:
+    if value == terms.largest and sign < 0:
         return NEVER
     score = log(value)
     while sign * exp(score) < sign * value:  # rounding may leave the prediction short of it
@@ -113,11 +114,6 @@ def _score(terms: Terms, value: float, sign: float) -> float:
 
 def _number(text: str) -> float:
     return float(text.replace(",", ""))
-
-
-def other_classes(terms: Terms, x: Floats) -> list[Goal]:
-    """Return the classes that an encoded row x (d,) is not predicted to have; none for a regression."""
-    return [goal for goal in class_goals(terms) if not goal.is_reached(terms, x)]
 
 
 def class_goals(terms: Terms) -> list[Goal]:
@@ -427,16 +423,8 @@ def find_changes(
 ) -> RowChanges:
     """Return the smallest changes of an encoded row after which it is predicted otherwise, with a proof.
 
-    Parameters
-    ----------
-    model
-        A model of a table.
-    x
-        (d,) encoded row.
-    to, fixed, count, budget
-        As for :meth:`creases.tables.TableModel.changes`.
-    X
-        (n, d) encoded rows that show which values occur; by default those that the model was trained on.
+    ``to``, ``fixed``, ``count`` and ``budget`` are those of :meth:`creases.tables.TableModel.changes`. Encoded rows X
+    (n, d) show which values occur; by default those that the model was trained on.
     """
     terms = model._terms()
     x = check_vector(x, "x", len(terms.encoding.features))
@@ -444,7 +432,8 @@ def find_changes(
     if to is None and terms.classes is None:
         raise InputError("to", "be given for a regression", "None", "give a bound such as '>= 30'")
     ranges = model_ranges(model, terms, X)
-    goals = other_classes(terms, x) if to is None else [parse_goal(terms, to)]
+    others = [goal for goal in class_goals(terms) if not goal.is_reached(terms, x)]
+    goals = others if to is None else [parse_goal(terms, to)]
     given = _check_fixed(terms, fixed)
     held: tuple[str, ...] = given
     answers: list[RowChange] = []
@@ -482,14 +471,12 @@ def _smallest(
     for goal in goals:
         choice = cheapest_choice(terms, x, goal, columns, most=size, until=until)
         lower = min(lower, choice.lower_bound)
-        if choice.x is not None and choice.cost < size and _holds(terms, goal, choice.x):
+        if choice.x is None or choice.cost >= size:
+            continue
+        again = terms.encoding.transform([decode_row(terms, choice.x)]).X[0]
+        if goal.is_reached(terms, again):  # the row can occur
             best, size = choice.x, choice.cost
     return (None if best is None else _in_words(terms, x, best, columns, fixed)), lower
-
-
-def _holds(terms: Terms, goal: Goal, x: Floats) -> bool:
-    """Return whether the cells of an encoded row, encoded again, reach the goal: whether the row can occur."""
-    return goal.is_reached(terms, terms.encoding.transform([decode_row(terms, x)]).X[0])
 
 
 def _in_words(terms: Terms, x: Floats, point: Floats, columns: Sequence[Any], fixed: tuple[str, ...]) -> RowChange:

@@ -15,8 +15,8 @@ from creases.tables._stages.basis import PiecewiseLinear
 from creases.tables._stages.pairs import PairHinges
 from creases.tables._words.changes import class_goals
 from creases.tables._words.column_text import level_values
-from creases.tables._words.rows import InputRanges, date_options, model_ranges
-from creases.tables._words.terms import ColumnTerm, Terms, probability
+from creases.tables._words.rows import InputRanges, model_ranges
+from creases.tables._words.terms import ColumnTerm, CurveTerms, probability
 
 if TYPE_CHECKING:
     from creases.tables._model.table_model import TableModel
@@ -55,6 +55,7 @@ class ModelFacts:
     """Facts about a model within the range of the rows it was trained on."""
 
     target: str  #: what is predicted: the target, or the probability of a class
+    is_probability: bool
     unit: str
     monotone: tuple[MonotoneFact, ...]
     low: float  #: no row within the range has a smaller prediction; NaN for more than two classes
@@ -67,7 +68,7 @@ class ModelFacts:
         lines = [fact.sentence(self.target) for fact in self.monotone]
         if np.isfinite(self.low):
             ends = [
-                format_percent(end) if self.target.startswith("probability") else format_value(end, 4) + self.unit
+                format_percent(end) if self.is_probability else format_value(end, 4) + self.unit
                 for end in (self.low, self.high)
             ]
             reached = "both ends are reached" if self.is_exact else "the true range may be narrower"
@@ -87,20 +88,9 @@ def certify_model(
 ) -> ModelFacts:
     """Prove facts about a model of curves, planes and units, within the range of the rows it was trained on.
 
-    Parameters
-    ----------
-    model
-        A model with curves.
-    X
-        (n, d) encoded rows whose stability is measured; by default the test rows, if the model has any.
-    directions
-        By column: ``"rising"`` or ``"falling"``, what is to be proved; by default that of each curve that has one.
-    reach
-        How far numbers of a row may move, in standard deviations.
-    budget
-        Seconds for each proof.
-    trained
-        (n, d) encoded rows that the model was trained on; by default what the model knows of them.
+    ``directions`` are by column ``"rising"`` or ``"falling"``, what is to be proved; by default that of each curve that
+    has one. Stability is measured for encoded rows X (n, d), by default the test rows, whose numbers may move by
+    ``reach`` standard deviations. ``budget`` are seconds for each proof, ``trained`` (n, d) the rows of the range.
     """
     terms = model._terms()
     ranges = model_ranges(model, terms, trained)
@@ -115,18 +105,17 @@ def certify_model(
     what = terms.target or "the prediction"
     if terms.classes is not None:
         what = f"probability of {terms.labels[1]}" if terms.is_binary else terms.target
-    return ModelFacts(
-        what, "" if terms.classes is not None else terms.target_unit, monotone, low, high, exact, stability
-    )
+    unit = "" if terms.classes is not None else terms.target_unit
+    return ModelFacts(what, terms.is_binary, unit, monotone, low, high, exact, stability)
 
 
-def curve_directions(terms: Terms) -> dict[str, Direction]:
+def curve_directions(terms: CurveTerms) -> dict[str, Direction]:
     """Return the columns of numbers whose curves only rise or only fall."""
     directions: dict[str, Direction] = {}
     for term in terms.columns:
         for j, feature in term.numbers:
             rises = np.diff(terms.curve_values(j)[1][:, 0])
-            if feature.kind == "number" and rises.any() and ((rises >= 0).all() or (rises <= 0).all()):
+            if feature.is_free and rises.any() and ((rises >= 0).all() or (rises <= 0).all()):
                 directions[term.column.name] = "rising" if (rises >= 0).all() else "falling"
     return directions
 
@@ -136,7 +125,7 @@ def _box(ranges: InputRanges) -> Floats:
 
 
 def _prove_directions(
-    terms: Terms, model: Any, ranges: InputRanges, wanted: Mapping[str, Direction], budget: float
+    terms: CurveTerms, model: Any, ranges: InputRanges, wanted: Mapping[str, Direction], budget: float
 ) -> tuple[MonotoneFact, ...]:
     """Prove directions of columns: of one that acts alone its curve decides, of others the network."""
     inputs = {term.column.name: (term, int(term.inputs[0])) for term in terms.columns}
@@ -154,7 +143,7 @@ def _prove_directions(
     return tuple(facts)
 
 
-def _is_shown_by_curve(terms: Terms, term: ColumnTerm, direction: Direction) -> bool:
+def _is_shown_by_curve(terms: CurveTerms, term: ColumnTerm, direction: Direction) -> bool:
     """Return whether curve and planes of a column that is one number, and in no unit, rise or fall everywhere.
 
     Between its knots a curve is straight, and a plane has one of finitely many slopes, whatever the other column is:
@@ -162,10 +151,10 @@ def _is_shown_by_curve(terms: Terms, term: ColumnTerm, direction: Direction) -> 
     """
     if len(term.numbers) != 1:
         return False
-    (j, feature), model = term.numbers[0], terms.model
+    (j, _), model = term.numbers[0], terms.model
     if model.units is not None and (model.units.weights[:, j].any() or j in model.units.margins):
         return False
-    curve, planes = model.curves[feature.name], [each for each in model.planes if j in each.hinges.knots]
+    curve, planes = model.curves[j], [each for each in model.planes if j in each.hinges.knots]
     sign = 1.0 if direction == "rising" else -1.0
     places = [curve.knots, *(each.hinges.knots[j] for each in planes)]
     knots = np.unique(np.concatenate([*places, *(each.margins[j].knots for each in planes if j in each.margins)]))
@@ -182,13 +171,13 @@ def _piece_slopes(values: Floats, knots: Floats) -> Floats:
     return np.asarray(np.diff(values) / np.diff(knots))
 
 
-def _prove_range(terms: Terms, model: Any, ranges: InputRanges, budget: float) -> tuple[float, float, bool]:
+def _prove_range(terms: CurveTerms, model: Any, ranges: InputRanges, budget: float) -> tuple[float, float, bool]:
     """Return the least and largest prediction, categories having one value, and whether both are reached."""
     if terms.model.units is None and (ends := _sum_ranges(terms, ranges)) is not None:
         return (*_as_prediction(terms, ends), True)
     from creases.certify import output_range  # imports torch
 
-    groups = [term.inputs for term in terms.columns if term.column.is_category]
+    groups = [term.inputs for term in terms.columns if term.codec.has_levels]
     A = np.zeros((2 * len(groups), len(ranges.low)))
     for k, inputs in enumerate(groups):
         A[2 * k, inputs], A[2 * k + 1, inputs] = 1.0, -1.0
@@ -199,7 +188,7 @@ def _prove_range(terms: Terms, model: Any, ranges: InputRanges, budget: float) -
     return (*_as_prediction(terms, terms.to_points(ends[:, None])), bool(found.exact[k]))
 
 
-def _sum_ranges(terms: Terms, ranges: InputRanges) -> Floats | None:
+def _sum_ranges(terms: CurveTerms, ranges: InputRanges) -> Floats | None:
     """Return the ends (2, m) of a sum of curves and planes: columns that act together are at their best together.
 
     A sum that is straight between creases has its ends where creases meet, and there are few such points as long as no
@@ -218,11 +207,10 @@ def _sum_ranges(terms: Terms, ranges: InputRanges) -> Floats | None:
     return ends
 
 
-def _groups(terms: Terms) -> list[tuple[list[ColumnTerm], list[int]]]:
+def _groups(terms: CurveTerms) -> list[tuple[list[ColumnTerm], list[int]]]:
     """Return the columns that planes connect, and the numbers of these planes; a column that acts alone has none."""
-    column_of = {feature.name: k for k, term in enumerate(terms.columns) for feature in term.features}
     root = list(range(len(terms.columns)))
-    pairs = [[column_of[names[0]] for names in plane.features] for plane in terms.model.planes]
+    pairs = [[terms.columns.index(terms.term_of[j]) for j, *_ in plane.inputs] for plane in terms.model.planes]
     for first, second in pairs:
         root = [root[first] if each == root[second] else each for each in root]
     return [
@@ -234,29 +222,27 @@ def _groups(terms: Terms) -> list[tuple[list[ColumnTerm], list[int]]]:
     ]
 
 
-def _column_values(terms: Terms, term: ColumnTerm, ranges: InputRanges) -> Floats:
+def _column_values(terms: CurveTerms, term: ColumnTerm, ranges: InputRanges) -> Floats:
     """Return what a column that acts alone adds, (n, m), where it can be least or largest."""
-    x = ranges.low.copy()
-    values = [terms.missing(term)] if term.indicator is not None else []
-    if term.column.is_category or term.features[0].kind == "yes/no":
-        values += level_values(terms, term).values()
-    elif term.column.kind.date is not None:
-        dates = np.concatenate([x[None, term.number_inputs], date_options(term, x, ranges)[1]])
-        values += [terms.at(term, dict(zip(term.number_inputs, row, strict=True))) for row in dates.tolist()]
-    else:
+    if term.codec.is_discrete:
+        return np.stack([*level_values(terms, term).values()])
+    rows = term.codec.joint_values(ranges.low[term.inputs], ranges.of(term))
+    if rows is None:
         j = int(term.inputs[0])
         knots = np.clip(terms.curve_values(j)[0], ranges.low[j], ranges.high[j])
-        values += [terms.at(term, {j: knot}) for knot in [ranges.low[j], ranges.high[j], *knots]]
-    return np.stack([value for value in values if value is not None])
+        rows = np.array([ranges.low[j], ranges.high[j], *knots])[:, None]
+    values = [terms.at(term, dict(zip(term.number_inputs, row, strict=True))) for row in rows.tolist()]
+    missing = terms.missing(term)
+    return np.stack(values if missing is None else [missing, *values])
 
 
 def _meeting_points(
-    terms: Terms, group: Sequence[ColumnTerm], planes: Sequence[int], ranges: InputRanges
+    terms: CurveTerms, group: Sequence[ColumnTerm], planes: Sequence[int], ranges: InputRanges
 ) -> Floats | None:
     """Return encoded rows (n, d), 0 in other columns, at which a group's creases meet; None if they would be many."""
     numbers = [term for term in group if term.numbers]
     others = [term for term in group if not term.numbers]
-    if len(numbers) > 2 or any(term.column.kind.date is not None or term.indicator is not None for term in numbers):
+    if len(numbers) > 2 or any(term.codec.is_moment or term.indicator is not None for term in numbers):
         return None
     hinges = [terms.model.planes[k].hinges for k in planes]
     inputs = [int(term.inputs[0]) for term in numbers]
@@ -264,7 +250,7 @@ def _meeting_points(
     points = np.array(list(product(*knots.values())), np.float64)  # (n, numbers); one empty point of none
     if len(inputs) == 2:
         points = np.concatenate([points, *(_crossings(each, inputs, knots) for each in hinges)])
-    options = [_options(terms, term) for term in others]
+    options = [np.stack([cells for _, cells in term.values]) for term in others]
     if len(points) * np.prod([len(each) for each in options]) > MEETING_POINTS:
         return None
     X = np.zeros((len(points), len(ranges.low)))
@@ -275,16 +261,8 @@ def _meeting_points(
     return X
 
 
-def _options(terms: Terms, term: ColumnTerm) -> Floats:
-    """Return the inputs (n, k) of a category's or yes/no column's values."""
-    if term.column.is_category:
-        return np.eye(len(term.inputs))
-    known = [[value] + [0.0] * (len(term.inputs) - 1) for value in (0.0, 1.0)]
-    return np.array(known + ([[term.column.means[0], 1.0]] if term.indicator is not None else []))
-
-
 def _bends_along(
-    terms: Terms, j: int, hinges: Sequence[PairHinges], planes: Sequence[int], ranges: InputRanges
+    terms: CurveTerms, j: int, hinges: Sequence[PairHinges], planes: Sequence[int], ranges: InputRanges
 ) -> Floats:
     """Return where the curve of input j and planes bend along it alone, and the ends of its range."""
     places = [terms.curve_values(j)[0], np.array([ranges.low[j], ranges.high[j]])]
@@ -328,7 +306,7 @@ def _crossings(hinges: PairHinges, inputs: Sequence[int], knots: Mapping[int, Fl
     return np.concatenate([*points, meet])
 
 
-def _as_prediction(terms: Terms, ends: Floats) -> tuple[float, float]:
+def _as_prediction(terms: CurveTerms, ends: Floats) -> tuple[float, float]:
     """Return the least and the largest prediction (2, 1), widened by rounding; as probabilities with two classes."""
     ends = ends + ROUNDING * np.abs(ends) * [[-1.0], [1.0]]
     low, high = (probability(terms, ends)[:, 1] if terms.is_binary else terms.predictions(ends)[:, 0]).tolist()
@@ -367,9 +345,9 @@ class Stability:
         return f"{kept}; for {lost:.0f} % a change was found{rest}."
 
 
-def measure_stability(terms: Terms, X: Floats, ranges: InputRanges, reach: float = 0.1) -> Stability:
+def measure_stability(terms: CurveTerms, X: Floats, ranges: InputRanges, reach: float = 0.1) -> Stability:
     """Bound what changes of encoded rows X (n, d) by up to ``reach`` standard deviations of each number can do."""
-    is_number = np.array([feature.kind == "number" for feature in terms.encoding.features])
+    is_number = np.array([feature.is_free for feature in terms.encoding.features])
     step = np.where(is_number, reach * ranges.spread, 0.0)
     known = np.ones(X.shape, bool)
     for term in terms.columns:
@@ -394,14 +372,14 @@ def measure_stability(terms: Terms, X: Floats, ranges: InputRanges, reach: float
     return Stability(reach, stable & ~changed, changed, np.full(len(X), np.nan))
 
 
-def _lowest_change(terms: Terms, X: Floats, low: Floats, high: Floats, d: Floats) -> tuple[Floats, Floats]:
+def _lowest_change(terms: CurveTerms, X: Floats, low: Floats, high: Floats, d: Floats) -> tuple[Floats, Floats]:
     """Return a lower bound (n,) of the change of ``d . scores`` in boxes around rows, and rows (n, d) near the least.
 
     Of curves alone the bound is exact, and reached at these rows.
     """
     corner = X.copy()
     total = np.zeros(len(X))
-    for j, curve in enumerate(terms.model.curves.values()):
+    for j, curve in enumerate(terms.model.curves):
         moves = low[:, j] < high[:, j]
         if not moves.any():
             continue
@@ -447,7 +425,7 @@ def _spread_ranges(hinges: PairHinges, low: Floats, high: Floats) -> list[dict[i
 
 
 def _least_margins(
-    terms: Terms, d: Floats, margins: Mapping[int, PiecewiseLinear], X: Floats, low: Floats, high: Floats
+    terms: CurveTerms, d: Floats, margins: Mapping[int, PiecewiseLinear], X: Floats, low: Floats, high: Floats
 ) -> Floats:
     """Return the least change (n,) of functions of single inputs, within the boxes of rows X, in direction d (m,)."""
     total = np.zeros(len(X))

@@ -12,9 +12,8 @@ from creases._text import OneLine
 from creases._typing import Floats, Ints
 from creases.tables._stages.model import Curve
 from creases.tables._words.column_text import Graph, column_graphs, level_values
-from creases.tables._words.curves import feature_axis
 from creases.tables._words.rows import TermEffects
-from creases.tables._words.terms import NEGLIGIBLE, ColumnTerm, Terms, days_input, part_name
+from creases.tables._words.terms import NEGLIGIBLE, ColumnTerm, CurveTerms
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -57,7 +56,7 @@ class PairGraph(OneLine):
     first: Side
     second: Side
     rows: Floats  #: (n, 2) numbers of the two columns in the rows, or numbers of levels
-    _terms: Terms = field(repr=False)
+    _terms: CurveTerms = field(repr=False)
     _plane: Plane = field(repr=False)
 
     def __call__(self, first: Floats, second: Floats) -> Floats:
@@ -101,44 +100,42 @@ class PairGraph(OneLine):
         plane, mix = self._plane, np.atleast_2d(weights).reshape(-1, 1)
         margins = {j: replace(each, values=each.values @ mix) for j, each in plane.margins.items()}
         alone = replace(plane, weights=plane.weights @ mix, constant=plane.constant @ mix, margins=margins)
-        flat = {name: _flat(curve) for name, curve in self._terms.model.curves.items()}
+        flat = tuple(_flat(curve) for curve in self._terms.model.curves)
         model = replace(self._terms.model, n_classes=0, intercept=np.zeros(1), curves=flat, planes=(alone,), units=None)
         from creases.network import read
 
         return read(to_module(model))
 
 
-def pair_graph(terms: Terms, k: int, size: float, X: Floats | None) -> PairGraph:
+def pair_graph(terms: CurveTerms, k: int, size: float, X: Floats | None) -> PairGraph:
     """Return the graph of plane k."""
     plane = terms.model.planes[k]
-    sides = [_side(terms, plane, features) for features in plane.features]
-    rows = np.zeros((0, 2)) if X is None else np.stack([_row_values(side, X) for side in sides], axis=1)
-    name = terms.plane_name(k).removesuffix(" together")
-    return PairGraph(name, terms.outputs, terms.graph_unit, size, sides[0], sides[1], rows, terms, plane)
+    sides = [_side(terms, plane, inputs) for inputs in plane.inputs]
+    rows = np.zeros((0, 2))
+    if X is not None:
+        own = [X[:, side.inputs] for side in sides]
+        rows = np.stack([each.argmax(axis=1) if each.shape[1] > 1 else each[:, 0] for each in own], axis=1) * 1.0
+    return PairGraph(terms.pairs[k], terms.outputs, terms.graph_unit, size, sides[0], sides[1], rows, terms, plane)
 
 
-def _side(terms: Terms, plane: Plane, names: tuple[str, ...]) -> Side:
-    by_name = {feature.name: j for j, feature in enumerate(terms.encoding.features)}
-    inputs = np.array([by_name[name] for name in names])
-    feature = terms.encoding.features[int(inputs[0])]
-    term = next(term for term in terms.columns if term.column.name == feature.column)
-    name = part_name(feature, terms)
+def _side(terms: CurveTerms, plane: Plane, numbers: list[int]) -> Side:
+    inputs, feature = np.array(numbers), terms.encoding.features[numbers[0]]
+    term, name = terms.term_of[numbers[0]], terms.variables[numbers[0]]
     if not feature.is_numeric:
-        return Side(name, inputs, _levels(term, inputs), np.zeros(0), str)
-    knots = _knots(plane, int(inputs[0]))
-    date, axis = term.column.kind.date, feature_axis(feature, terms.encoding, knots)
-    first = date.first if date is not None and feature.part == "days" else ""
-    return Side(name, inputs, (), knots, axis.place, first, axis.cycle, axis.ticks)
+        return Side(name, inputs, _levels(term, numbers), np.zeros(0), str)
+    knots = _knots(plane, numbers[0])
+    axis = term.codec.axis(feature, knots)
+    return Side(name, inputs, (), knots, axis.place, axis.first_day, axis.cycle, axis.ticks)
 
 
-def _levels(term: ColumnTerm, inputs: Ints) -> tuple[str, ...]:
-    if len(inputs) == 1 and not term.column.is_category:
-        return term.column.kind.words or ("0", "1")
-    by_input = dict(zip(term.inputs.tolist(), term.features, strict=True))
-    if len(inputs) == 1:
-        name = term.level_name(by_input[int(inputs[0])])
-        return f"not {name}", name
-    return tuple(term.level_name(by_input[j]) for j in inputs.tolist())
+def _levels(term: ColumnTerm, inputs: list[int]) -> tuple[str, ...]:
+    """Return what the values of a side are called; of one input those for 0 and for 1."""
+    if not term.codec.has_levels:
+        is_gap = inputs[0] != term.inputs[0]  # whether the value is missing, or a code
+        return ("no", "yes") if is_gap else tuple(text for text, _ in term.values[1::-1])
+    names = dict(zip(term.inputs.tolist(), term.levels, strict=True))
+    levels = tuple(names[j] for j in inputs)
+    return levels if len(levels) > 1 else (f"not {levels[0]}", *levels)
 
 
 def _knots(plane: Plane, j: int) -> Floats:
@@ -172,11 +169,6 @@ def _fold_knots(plane: Plane, j: int) -> Floats:
     return np.unique(np.concatenate(places))
 
 
-def _row_values(side: Side, X: Floats) -> Floats:
-    values = X[:, side.inputs]
-    return np.asarray(values.argmax(axis=1) if values.shape[1] > 1 else values[:, 0], np.float64)
-
-
 def _flat(curve: Curve) -> Curve:
     ends = curve.knots[[0, -1]]
     return replace(curve, knots=ends, values=np.zeros((2, 1)), errors=np.zeros((2, 1)))
@@ -188,14 +180,14 @@ class NumberGraph(OneLine):
 
     name: str  #: the column, of a date with its part
     column: str  #: of the table
-    input: str  #: the encoded input whose curve this is; "" for a sum of several
+    input: str  #: the encoded input whose curve this is
     label: str  #: of the axis: the column with its unit
     outputs: tuple[str, ...]  #: (m,) what it adds to: the target, the second of two classes, or each of more
     unit: str  #: of the values: that of the target, ``points``, or ""
     size: float  #: mean size of the column's effect
     knots: Floats  #: (k,)
     values: Floats  #: (k, m)
-    errors: Floats | None  #: (k, m) standard errors of the values; None if unknown
+    errors: Floats  #: (k, m) standard errors of the values
     missing: Floats | None  #: (m,) what a missing value adds; None if none was missing
     place: Callable[[float], str]  #: a value of the column as text
     first_day: str  #: of days, the date of day 0; else ""
@@ -223,30 +215,21 @@ class LevelGraph(OneLine):
 def model_graphs(model: TableModel, *, X: Floats | None = None) -> list[NumberGraph | LevelGraph | PairGraph]:
     """Return what each column and each plane of a model adds, the most important first.
 
-    Parameters
-    ----------
-    model
-        A model with curves, such as :func:`creases.fit_table` returns.
-    X
-        (n, d) encoded rows by which effects are measured, and whose density pictures show; by default those that the
-        model was fitted to, if it has them.
-
-    Returns
-    -------
-    list
-        Columns first, then planes, each in the order of importance. What is constant is left out. With classes the
-        values are points: ten double the odds.
+    Columns come first, then planes, each in the order of importance by encoded rows X (n, d), whose density pictures
+    show; by default those that the model was fitted to. What is constant is left out. With classes the values are
+    points: ten double the odds.
     """
     terms = model._terms()
     sizes = TermEffects.from_model(model, terms, X).sizes
     X = _fitted_rows(model) if X is None else X
     graphs: list[NumberGraph | LevelGraph] = []
     for term, size in zip(terms.columns, sizes, strict=False):
-        if term.column.is_category or term.features[0].kind == "yes/no":
+        if term.codec.is_discrete:
             graphs.append(_level_graph(terms, term, float(size), X))
         else:
             graphs += [_number_graph(terms, term, graph, float(size), X) for graph in column_graphs(terms, term)]
-    graphs = [graph for graph in graphs if _varies(graph.values, terms)]
+    least = NEGLIGIBLE * max(terms.spans.max(initial=0.0), 1e-300)
+    graphs = [graph for graph in graphs if np.ptp(graph.values, axis=0).max() > least]
     graphs.sort(key=lambda graph: -graph.size)
     first = len(terms.columns)
     pairs = [pair_graph(terms, k, float(sizes[first + k]), X) for k in range(len(terms.model.planes))]
@@ -262,43 +245,28 @@ def _fitted_rows(model: TableModel) -> Floats | None:
     return np.asarray(np.repeat(data.rows.X[used], data.rows.count[used], axis=0))
 
 
-def _varies(values: Floats, terms: Terms) -> bool:
-    return bool(np.ptp(values, axis=0).max() > NEGLIGIBLE * max(terms.spans.max(initial=0.0), 1e-300))
-
-
-def _number_graph(terms: Terms, term: ColumnTerm, graph: Graph, size: float, X: Floats | None) -> NumberGraph:
-    date = term.column.kind.date
-    inputs = [j for j, _ in term.numbers]
-    same = [j for j in inputs if np.array_equal(terms.curve_values(j)[0], graph.knots)]
-    j = same[0] if same else days_input(term) if date is not None else inputs[0]
-    is_days = date is not None and j == days_input(term) and graph.name == "trend"
-    rows = np.zeros(0)
-    if X is not None:
-        rows = X[term.is_number(X), j]
-    part = f"{graph.name} of " if graph.name and graph.name != "trend" else ""
+def _number_graph(terms: CurveTerms, term: ColumnTerm, graph: Graph, size: float, X: Floats | None) -> NumberGraph:
+    j = graph.input
+    rows = np.zeros(0) if X is None else X[term.is_number(X), j]
+    is_part = j != term.main_input
     return NumberGraph(
-        name=part + term.name,
+        name=terms.variables[j],
         column=term.column.name,
-        input=terms.encoding.features[j].name if same and _is_curve(terms, j, graph.values) else "",
-        label=part + term.column.name,
+        input=terms.encoding.features[j].name,
+        label=f"{graph.name} of {term.column.name}" if is_part else term.column.name,
         outputs=terms.outputs,
         unit=terms.graph_unit,
         size=_mean_size(graph, rows) if graph.name else size,
         knots=graph.knots,
         values=graph.values,
-        errors=terms.error_values(j) if same else None,
-        missing=terms.missing(term) if not part else None,
+        errors=terms.error_values(j),
+        missing=None if is_part else terms.missing(term),
         place=graph.axis.place,
-        first_day=date.first if date is not None and is_days else "",
+        first_day=graph.axis.first_day,
         cycle=graph.axis.cycle,
         ticks=graph.axis.ticks,
         rows=rows,
     )
-
-
-def _is_curve(terms: Terms, j: int, values: Floats) -> bool:
-    """Return whether values (k, m) are those of the curve of input j."""
-    return bool(np.allclose(terms.curve_values(j)[1], values, rtol=1e-9, atol=1e-12))
 
 
 def _mean_size(graph: Graph, rows: Floats) -> float:
@@ -309,26 +277,20 @@ def _mean_size(graph: Graph, rows: Floats) -> float:
     return float(np.abs(at_rows).max(axis=0).mean())
 
 
-def _level_knots(terms: Terms, term: ColumnTerm) -> list[tuple[str, float]]:
-    """Return the inputs and knots where a category or yes/no column has its values, in the order of these."""
-    if term.column.is_category:
-        return [(feature.name, 1.0) for feature in term.features]
-    missing = [] if term.indicator is None else [(terms.encoding.features[term.indicator].name, 1.0)]
-    return [(term.features[0].name, 1.0), (term.features[0].name, 0.0), *missing]
-
-
-def _level_graph(terms: Terms, term: ColumnTerm, size: float, X: Floats | None) -> LevelGraph:
+def _level_graph(terms: CurveTerms, term: ColumnTerm, size: float, X: Floats | None) -> LevelGraph:
     levels = level_values(terms, term)
     values = np.stack([*levels.values()])
     errors = np.full(values.shape, np.nan)
     counts = np.zeros(len(levels), np.int64)
-    for row, j in enumerate(term.inputs.tolist() if term.column.is_category else term.inputs[:1].tolist()):
+    for row, j in enumerate(term.inputs.tolist() if term.codec.has_levels else term.inputs[:1].tolist()):
         errors[row] = terms.error_values(j)[-1]
         counts[row] = 0 if X is None else int((X[:, j] > 0.5).sum())
-    if X is not None and not term.column.is_category:
+    if X is not None and not term.codec.has_levels:
         gone = 0 if term.indicator is None else int((X[:, term.indicator] > 0.5).sum())
         counts[1], errors[1] = len(X) - counts[0] - gone, terms.error_values(int(term.inputs[0]))[0]
         counts[2:] = gone
+    features = [terms.encoding.features[j].name for j in term.inputs]
+    inputs = [(int(np.flatnonzero(cells).max(initial=0)), cells) for _, cells in term.values]  # and knots, of values
     order = np.argsort(-values.max(axis=1), kind="stable")
     names = tuple(levels)
     return LevelGraph(
@@ -338,7 +300,7 @@ def _level_graph(terms: Terms, term: ColumnTerm, size: float, X: Floats | None) 
         terms.graph_unit,
         size,
         tuple(names[k] for k in order),
-        tuple(_level_knots(terms, term)[k] for k in order),
+        tuple((features[inputs[k][0]], float(inputs[k][1][inputs[k][0]])) for k in order),
         values[order],
         errors[order],
         counts[order] if X is not None else np.zeros(0, np.int64),

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from itertools import zip_longest
+from typing import Any, ClassVar
 
 import numpy as np
 
 from creases._text import format_percent, format_value, plural
 from creases._typing import Floats
-from creases.tables._encoding.encoding import Feature
 from creases.tables._model.schema import RowFunction
 from creases.tables._stages.model import CurveModel, Reason, Step, Units
 from creases.tables._words.column_text import column_text
 from creases.tables._words.rows import TermEffects
 from creases.tables._words.terms import (
     NEGLIGIBLE,
-    ColumnTerm,
+    CurveTerms,
     Options,
     Terms,
     factor_text,
-    part_name,
-    plain_name,
     probability,
 )
-
-if TYPE_CHECKING:
-    from creases.growth import Record
 
 # Units that grew, in words: where each bends, and which rows it was grown for.
 
@@ -39,18 +34,18 @@ NAMED, DIGITS = 4, 2
 LEADING = 0.5
 
 
-def unit_texts(terms: Terms) -> list[str]:
-    """Return a line for each unit that grew, with its crease and the rows that it was grown for.
+def unit_entries(terms: CurveTerms) -> list[tuple[str, str]]:
+    """Return for each unit that grew what it is called, its crease and the rows that it was grown for.
 
-    ``unit 3: rises above a + b = 1.4; grown because 212 rows like row 871 (at 1.9) were predicted 0.6 too low``
+    ``rises above a + b = 1.4; grown because 212 rows like row 871 (at 1.9) were predicted 0.6 too low``
     """
     units = terms.model.units
-    lines = []
+    entries = []
     for k, reason in enumerate(() if units is None else units.reasons):
         assert units is not None
         crease, there = _crease_text(terms, units, k)
-        lines.append(f"unit {k + 1}: {crease}; grown because {_reason_text(terms, reason, there)}")
-    return lines
+        entries.append((f"unit {k + 1}", f"{crease}; grown because {_reason_text(terms, reason, there)}"))
+    return entries
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +77,7 @@ class _Crease:
         return cls(inputs.tolist(), rounded.tolist(), int(np.count_nonzero(weights)) - len(inputs), value, scale)
 
 
-def _crease_text(terms: Terms, units: Units, k: int) -> tuple[str, str]:
+def _crease_text(terms: CurveTerms, units: Units, k: int) -> tuple[str, str]:
     """Return where a unit bends and what it does there, ``rises above a + 0.5 b = 1.4``, and the sum at its row."""
     crease = _Crease.from_unit(units.weights[k], float(units.biases[k]), units.knots)
     effects = terms.to_points(units.outputs)[k]
@@ -91,7 +86,7 @@ def _crease_text(terms: Terms, units: Units, k: int) -> tuple[str, str]:
     if terms.classes is not None or len(effects) > 1:
         what += f" for {terms.outputs[output]}"
     parts = [
-        f"{'-' if coefficient < 0 else '+'} {_part_text(terms, terms.encoding.features[j], abs(coefficient))}"
+        f"{'-' if coefficient < 0 else '+'} {_part_text(terms, j, abs(coefficient))}"
         for j, coefficient in zip(crease.inputs, crease.coefficients, strict=True)
     ]
     parts += [f"+ {plural(crease.more, 'smaller part')}"] if crease.more else []
@@ -109,21 +104,18 @@ def _digits(first: float, second: float) -> int:
     return 3 if not gap else int(np.clip(np.ceil(np.log10(largest / gap)) + 1, 3, 9))
 
 
-def _part_text(terms: Terms, feature: Feature, coefficient: float) -> str:
+def _part_text(terms: CurveTerms, j: int, coefficient: float) -> str:
     """Return what an input adds to the sum of a crease: ``0.5 age``, ``(12 if town is Ulm)``."""
-    size = format_value(coefficient, DIGITS)
+    size, feature, term = format_value(coefficient, DIGITS), terms.encoding.features[j], terms.term_of[j]
     if feature.is_numeric:
-        name = part_name(feature, terms)
-        return name if size == "1" else f"{size} {name}"
-    term = next(term for term in terms.columns if term.column.name == feature.column)
-    if feature.kind == "category":
-        level = term.level_name(feature)
-    else:
-        level = feature.level or "missing" if feature.is_gap else (term.column.kind.words or ("0", "1"))[1]
-    return f"({size} if {term.name} is {level})"
+        return terms.variables[j] if size == "1" else f"{size} {terms.variables[j]}"
+    if feature.is_gap:
+        return f"({size} if {terms.variables[j]})"
+    words = [text for text, _ in term.values]
+    return f"({size} if {term.name} is {words[term.features.index(feature)]})"
 
 
-def _reason_text(terms: Terms, reason: Reason, there: str) -> str:
+def _reason_text(terms: CurveTerms, reason: Reason, there: str) -> str:
     """Return which rows a unit was grown for: ``212 rows like row 871 (at 1.9) were predicted 0.6 too low``."""
     which, was = plural(reason.count, "row"), "was" if reason.count == 1 else "were"
     if reason.row is not None:
@@ -143,53 +135,59 @@ def _reason_text(terms: Terms, reason: Reason, there: str) -> str:
 LINES = 12
 
 
+@dataclass(frozen=True)
+class ModelWords:
+    """A model of a table in words."""
+
+    opening: str  #: what the entries add to
+    entries: tuple[tuple[str, str], ...]  #: what columns, planes and units that grew are called, and what each does
+    notes: tuple[str, ...]  #: columns that are left out or doubtful, equal rows, the family, the split
+
+    def lines(self) -> list[str]:
+        """Return them as lines of text: an entry is ``Weight: -1.2 mpg per 100 lb up to 2,750 lb, -0.6 above``."""
+        return [self.opening, *(f"{name}: {text}" for name, text in self.entries), *self.notes]
+
+
 def describe_model(model: RowFunction, *, X: Floats | None = None) -> list[str]:
-    """Return a model of a table as lines of text, the most important column first.
+    """Return a model of a table as lines of text: see :func:`model_words`."""
+    return model_words(model, X=X).lines()
 
-    The same lines are printed for the model, and stand in its reports, in notebooks and in the studio.
 
-    Parameters
-    ----------
-    model
-        A model of a table; of a grown network each line says from where to where a column moves predictions.
-    X
-        (n, d) encoded rows by which effects are measured; by default those that the model was fitted to, which a
-        loaded model remembers.
+def model_words(model: RowFunction, *, X: Floats | None = None) -> ModelWords:
+    """Return a model of a table in words, the most important column first.
 
-    Returns
-    -------
-    list of str
-        First what the lines add to, then a line for each column: ``Weight: -1.2 mpg per 100 lb up to 2,750 lb, -0.6
-        above``. A column that changes nothing has none. With classes the lines add points; ten points double the odds.
-        A unit that grew has a line with its crease and its reason, in the numbers of the rows that it was grown for.
-        Last come columns that look like an ID and are used, and those that are left out, with the reason;
-        then what became of equal rows in the split, and whether the model was fitted again to all rows.
+    The same words are printed for the model, and stand in its reports, in notebooks and in the studio. A column that
+    changes nothing has no entry. With classes entries add points; ten points double the odds. A unit that grew has its
+    crease and its reason, in the numbers of the rows that it was grown for.
+
+    Of a grown network each entry says from where to where a column moves predictions. Effects are measured by encoded
+    rows X (n, d), by default those that the model was fitted to, which a loaded model remembers.
     """
     terms: Terms = model._terms()
     effects = TermEffects.from_model(model, terms, X)
     sizes, texts = effects.sizes, _term_texts(terms, effects)
-    lines = [(size, name, text) for size, name, text in zip(sizes, terms.names, texts, strict=True)]
+    kinds = [f" ({term.column.kind.kind})" if term.codec.is_reading else "" for term in terms.columns]
+    names = [name + kind for name, kind in zip_longest(terms.names, kinds, fillvalue="")]
+    lines = [(size, name, text) for size, name, text in zip(sizes, names, texts, strict=True)]
     lines = [line for line in lines if line[2] and (line[0] > NEGLIGIBLE * sizes.max(initial=0.0) or not line[0])]
     lines.sort(key=lambda line: -line[0])
-    kinds = {term.name: f" ({term.column.kind.kind})" for term in terms.columns if term.column.kind.is_reading}
-    texts = [f"{name}{kinds.get(name, '')}: {text}" for _, name, text in lines[:LINES]]
-    rest = lines[LINES:]
-    if rest:
+    entries = [(name, text) for _, name, text in lines[:LINES]]
+    if rest := lines[LINES:]:
         size = max(float(size) for size, _, _ in rest)
         largest = factor_text(size) if terms.is_factor else f"{format_value(size, 2)}{terms.unit}"
-        texts.append(f"{plural(len(rest), 'smaller effect')}: at most {largest} on average")
-    grown = unit_texts(terms) if terms.has_curves else []
-    return [opening_text(terms), *texts, *grown, *describe_notes(model)]
+        entries.append((plural(len(rest), "smaller effect"), f"at most {largest} on average"))
+    entries += unit_entries(terms) if isinstance(terms, CurveTerms) else []
+    return ModelWords(opening_text(terms), tuple(entries), tuple(_describe_notes(model)))
 
 
-def describe_notes(model: RowFunction) -> list[str]:
-    """Return the last lines of a model: columns that are left out or doubtful, equal rows, the family, the split."""
-    own = list(model._facts.get("notes", ()))
+def _describe_notes(model: RowFunction) -> list[str]:
+    own = list(model._facts.notes)
     encoding = model.schema.encoding
     if encoding is None:
         return own
     cautions = [f"caution: {text}" for text in encoding.doubtful.values()]
     pooled = [f"one effect for each of: {encoding.pooled}"] if encoding.pooled else []
+    pooled += [f"read as missing: {encoding.read_as_missing}"] if encoding.read_as_missing else []
     return [*cautions, *pooled, *([f"left out: {encoding.ignored}"] if encoding.ignored else []), *own]
 
 
@@ -209,10 +207,10 @@ def opening_text(terms: Terms) -> str:
 
 def _term_texts(terms: Terms, effects: TermEffects) -> list[str]:
     """Return each term in words; "" for what is constant."""
-    texts = [column_text(terms, term) for term in terms.columns] if terms.has_curves else []
+    texts = [column_text(terms, term) for term in terms.columns] if isinstance(terms, CurveTerms) else []
     rest = len(terms.names) - len(texts)
     if effects.ranges is None:
-        return texts + ["beyond what each adds alone" if terms.has_curves else ""] * rest
+        return texts + ["beyond what each adds alone" if texts else ""] * rest
     return texts + [_range_text(low, high, terms) for low, high in effects.ranges[len(texts) :].tolist()]
 
 
@@ -225,17 +223,7 @@ def _range_text(low: float, high: float, terms: Terms) -> str:
     return f"{terms.amount_text(low)} to {terms.amount_text(high)}{terms.unit}"
 
 
-# Growth steps and stages in a few words.
-
-
-def describe_step(record: Record) -> str:
-    """Say what a growth step did: ``1 unit added``."""
-    added, removed = len(record.units), len(record.removed)
-    if record.action == "revive":
-        return f"{plural(removed, 'unit')} reinitialised"
-    if record.action == "narrow":
-        return f"{plural(removed, 'unit')} removed"
-    return f"{plural(added, 'unit')} added"
+# Stages in a few words.
 
 
 def describe_stages(function: CurveModel) -> list[str]:
@@ -266,23 +254,11 @@ def _stage_text(step: Step, loss: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class NetworkTerms(Terms):
-    """The columns of a grown network: each adds its integrated gradients on the way from the mean row."""
+    """The terms of a grown network, its columns: each adds its integrated gradients on the way from the mean row."""
 
     most_rows: ClassVar[int] = 200  # each takes longer
-    has_curves: ClassVar[bool] = False
 
     model: Any  #: a grown network
-
-    @classmethod
-    def from_network(cls, model: RowFunction) -> Self:
-        """Return the terms of a grown network."""
-        schema = model.schema
-        return cls(model, schema.encoder, schema.classes, plain_name(schema.target), schema.threshold)
-
-    @property
-    def is_factor(self) -> bool:
-        """Whether terms multiply the prediction: they add to it."""
-        return False
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -295,28 +271,27 @@ class NetworkTerms(Terms):
         return tuple(term.column.name for term in self.columns)
 
     @cached_property
-    def intercept(self) -> Floats:
-        """(m,) The prediction for the mean row."""
-        return np.asarray(self.scores(self.model.schema.center[None])[0])
+    def start(self) -> Floats:
+        """(m,) The scores of the mean row."""
+        return np.asarray(self.model._outputs(self.model.schema.center[None])[0] @ self.model.schema.score_weights.T)
 
-    def contributions(self, X: Floats) -> Floats:
-        """Return what each column adds at encoded rows X (n, d): (n, t, m); with the intercept they are the scores."""
-        _, parts = self.model._input_parts(X)
-        by_input = list(parts.values())
-        columns = [np.sum([by_input[j] for j in term.inputs], axis=0) for term in self.columns]
-        return self.to_points(np.stack(columns, axis=1))
+    def score_parts(self, X: Floats) -> Floats:
+        """Return what each column adds to the scores of encoded rows X (n, d): (n, t, m)."""
+        parts = self.model._attributions(X)
+        return np.stack([parts[:, term.inputs].sum(axis=1) for term in self.columns], axis=1)
 
     def scores(self, X: Floats) -> Floats:
         """Return the predictions (n, m) in the units of the terms."""
         return self.to_points(self.model._outputs(X) @ self.model.schema.score_weights.T)
 
-    def curve_values(self, j: int) -> tuple[Floats, Floats]:
-        """Return the range (2,) of input j as knots; it has no curve."""
-        return self.model.schema.ranges[j], np.zeros((2, len(self.model.schema.score_weights)))
+    def knots(self, j: int) -> Floats:
+        """Return the range of input j."""
+        return np.asarray(self.model.schema.ranges[j])
 
-    def at(self, term: ColumnTerm, values: Mapping[int, float]) -> Floats:
-        """Return zeros (m,): no column adds something by itself."""
-        return np.zeros(len(self.model.schema.score_weights))
+    @property
+    def spans(self) -> Floats:
+        """(columns,) Zeros: no column moves the prediction by itself."""
+        return np.zeros(len(self.columns))
 
     def mixed_columns(self) -> list[bool]:
         """Return for each column that others may act with it."""

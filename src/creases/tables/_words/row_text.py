@@ -12,9 +12,16 @@ import numpy as np
 from creases._text import common_decimals, format_fixed, format_percent, format_value, plural
 from creases._typing import Floats
 from creases._validation import check_vector
+from creases.tables._columns.codec import unused_name
 from creases.tables._model.schema import RowFunction
 from creases.tables._words.column_text import cell_text
-from creases.tables._words.terms import Terms, class_labels, factor_text, probability, share_probability
+from creases.tables._words.terms import (
+    Terms,
+    class_labels,
+    factor_text,
+    probability,
+    share_probability,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +67,23 @@ class RowExplanation:
 
     def lines(self) -> list[str]:
         """Return the explanation as lines of text."""
-        return [_headline(self), *_table(self), *_footnote(self)]
+        return [f"{self.title}: {self.about}", *_table(self), *_footnote(self)]
+
+    @property
+    def title(self) -> str:
+        """The name of the row, as a title: ``Row 17``."""
+        return self.name[:1].upper() + self.name[1:]
+
+    @property
+    def about(self) -> str:
+        """What is predicted, with probabilities and the truth: ``predicted kind: rose (rose 95 %); true: rose``."""
+        ranked = sorted(self.probabilities, key=lambda each: -each[1])[:3]
+        names = [name for name, _ in self.probabilities]
+        labels = dict(zip(names, class_labels(names, self.target), strict=True))
+        chances = ", ".join(f"{labels[name]} {format_percent(share)}" for name, share in ranked)
+        what = f"{self.target}: {self.predicted}" if self.target else self.predicted
+        truth = f"; true: {self.truth}" if self.truth else ""
+        return f"predicted {what}{f' ({chances})' if chances else ''}{truth}"
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -92,40 +115,21 @@ class RowExplanation:
 INTERCEPT = "intercept"
 
 
-def _column_parts(model: RowFunction, X: Floats) -> dict[str, Floats]:
-    """Return the intercept, and what each column, each plane and the units add to the scores of rows X, (n, m) each.
+def _explain_rows(model: RowFunction, X: Floats) -> pd.DataFrame:
+    """Return the parts as a table with a row for each of the rows; of several scores each has columns of its own.
 
     A sum of curves is divided as it is, a network by integrated gradients from the mean row, which add up exactly too.
     """
-    columns = model.schema.columns
-    start, by_input = model._input_parts(X)
-    inputs = dict(zip(model.schema.features, columns, strict=True))
-    parts: dict[str, Floats] = {column: np.zeros_like(start) for column in dict.fromkeys(columns)}
-    mixed: dict[str, Floats] = {}
-    for name, part in by_input.items():
-        if name in inputs:
-            parts[inputs[name]] += part
-        else:
-            mixed[_unused_name(name, [*parts, *mixed])] = part
-    return {_unused_name(INTERCEPT, [*parts, *mixed]): start} | parts | mixed
-
-
-def _explain_rows(model: RowFunction, X: Floats) -> pd.DataFrame:
-    """Return the parts as a table with a row for each of the rows; of several scores each has columns of its own."""
     import pandas as pd
 
-    parts = _column_parts(model, X)
-    if len(model.schema.score_names) == 1:
-        return pd.DataFrame({name: part[:, 0] for name, part in parts.items()})
-    keys = [(score, name) for score in model.schema.score_names for name in parts]
-    values = [part[:, k] for k in range(len(model.schema.score_names)) for part in parts.values()]
-    return pd.DataFrame(np.stack(values, axis=1), columns=pd.MultiIndex.from_tuples(keys))
-
-
-def _unused_name(name: str, used: list[str]) -> str:
-    while name in used:  # a column may have this name
-        name += "'"
-    return name
+    terms = model._terms()
+    start = np.broadcast_to(terms.start, (len(X), 1, len(terms.start)))
+    parts = np.concatenate([start, terms.score_parts(X)], axis=1)  # (n, 1 + t, m)
+    names = [unused_name(INTERCEPT, terms.parts), *terms.parts]
+    if parts.shape[2] == 1:
+        return pd.DataFrame(parts[:, :, 0], columns=names)
+    keys = [(score, name) for score in model.schema.score_names for name in names]
+    return pd.DataFrame(np.moveaxis(parts, 2, 1).reshape(len(X), -1), columns=pd.MultiIndex.from_tuples(keys))
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,18 +164,9 @@ class RowExplanations:
 
 
 def explain_row(model: RowFunction, x: Floats, *, name: str = "this row", truth: str = "") -> RowExplanation:
-    """Explain the prediction for an encoded row x (d,).
+    """Explain the prediction of a model for an encoded row x (d,).
 
-    Parameters
-    ----------
-    model
-        A model of a table.
-    x
-        (d,) encoded.
-    name
-        What to call the row.
-    truth
-        Its true class or value as text, if it is known.
+    ``name`` is what to call the row, ``truth`` its true class or value as text, if it is known.
     """
     terms = model._terms()
     x = check_vector(x, "x", len(terms.encoding.features))
@@ -213,17 +208,6 @@ def _prediction(terms: Terms, total: Floats, chance: Floats) -> str:
         digits = max(4, len(f"{abs(value):.0f}"))
         return f"{format_value(value, digits)}{terms.target_unit}"
     return terms.classes[terms.predicted_class(chance)]
-
-
-def _headline(row: RowExplanation) -> str:
-    name = row.name[0].upper() + row.name[1:]
-    about = f"{row.target}: {row.predicted}" if row.target else row.predicted
-    truth = f"; true: {row.truth}" if row.truth else ""
-    ranked = sorted(row.probabilities, key=lambda each: -each[1])[:3]
-    names = [name for name, _ in row.probabilities]
-    labels = dict(zip(names, class_labels(names, row.target), strict=True))
-    chances = ", ".join(f"{labels[name]} {format_percent(share)}" for name, share in ranked)
-    return f"{name}: predicted {about}{f' ({chances})' if chances else ''}{truth}"
 
 
 def _table(row: RowExplanation) -> list[str]:

@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from creases._typing import Floats, Ints
 from creases.errors import CreasesError
+from creases.tables._columns.dates import FEW_DAYS
 from creases.tables._folder.folder import RunFile
 from creases.tables._model.schema import RowFunction
-from creases.tables._reading.times import CYCLES, FEW_DAYS, date_numbers
-from creases.tables._split.split import TableSplit
-from creases.tables._words.terms import ColumnTerm, Terms, days_input
+from creases.tables._words.terms import ColumnTerm, CurveTerms, Terms
 
 Rows = TypeVar("Rows")
 
@@ -44,30 +42,28 @@ class TermEffects:
 
         Without any, the size of a column is a quarter of its range.
         """
+        from creases.tables._folder.settings import RunSettings
+
         if X is not None:
             return cls.from_rows(terms, X)
-        if (stored := model._facts.get("effects")) is not None:
+        if (stored := model._facts.effects) is not None:
             values = np.array([stored[name] for name in terms.parts]).reshape(-1, 3) * terms.scale
             return cls(values[:, 0], values[:, 1:])
-        data = model.data if terms.has_curves else _run_rows(model)
+        data = model.data
+        if data is None and not isinstance(terms, CurveTerms):  # a growth run, whose folder says where its table is
+            data = _read_again(model, lambda folder: RunSettings.load(folder).load_split())
         if data is None:
             return cls(np.concatenate([terms.spans / 4, np.zeros(len(terms.names) - len(terms.columns))]), None)
         used = data.fitted_rows
         used = used[np.linspace(0, len(used) - 1, min(len(used), terms.most_rows)).astype(np.int64)]
         return cls.from_rows(terms, data.rows.X[used], data.rows.count[used])
 
-    def to_dict(self, terms: Terms) -> dict[str, list[float]]:
+    def to_dict(self, terms: Terms) -> dict[str, tuple[float, float, float]]:
         """Return size, least and largest effect on the scores by the name of each part, the largest first."""
         assert self.ranges is not None
         table = np.column_stack([self.sizes, self.ranges]) / terms.scale
         order = np.argsort(-self.sizes, kind="stable")
-        return {terms.parts[k]: table[k].tolist() for k in order}
-
-
-def training_rows(model: RowFunction) -> Floats | None:
-    """Return the encoded rows (n, d) that a model was trained on; None if it was loaded without them."""
-    data = model.data
-    return None if data is None else data.rows.X[data.fitted_rows]
+        return {terms.parts[k]: tuple(table[k].tolist()) for k in order}
 
 
 def table_rows(model: RowFunction) -> Floats | None:
@@ -79,16 +75,9 @@ def table_rows(model: RowFunction) -> Floats | None:
     return _read_again(model, lambda folder: np.asarray(FitSettings.load(folder).load_problem().X))
 
 
-def _run_rows(model: RowFunction) -> TableSplit | None:
-    """Return the rows of a grown network; one loaded from the folder of a run reads them again, if they are there."""
-    from creases.tables._folder.settings import RunSettings
-
-    return model.data or _read_again(model, lambda folder: RunSettings.load(folder).load_split())
-
-
 def _read_again(model: RowFunction, read: Callable[[Path], Rows]) -> Rows | None:
     """Return what is read of the table of a loaded model; None if it has no folder, or the table has gone."""
-    folder = model._facts.get("folder")
+    folder = model._folder
     if folder is None or not (folder / RunFile.SETTINGS).exists():
         return None
     try:
@@ -123,16 +112,19 @@ class InputRanges:
                 low[j], high[j] = values.min(), values.max()
                 spread[j] = values.std() or 1.0
                 unit[j] = _unit(values)
-            if term.column.kind.date is not None:
-                moments = _moments(term, known[:, days_input(term)])
-                days |= set(((moments - moments.astype("M8[M]")).astype("m8[D]").astype(int) + 1).tolist())
+            days |= term.codec.month_days(known[:, term.inputs])
         return cls(low, high, spread, unit, frozenset(days) if len(days) <= FEW_DAYS else frozenset())
+
+    def of(self, term: ColumnTerm) -> InputRanges:
+        """Return those of the inputs of one column."""
+        low, high, spread, unit = (each[term.inputs] for each in (self.low, self.high, self.spread, self.unit))
+        return InputRanges(low, high, spread, unit, self.month_days)
 
     @classmethod
     def from_limits(cls, terms: Terms, limits: Floats) -> InputRanges:
         """Return what is known without rows, from the least and largest value (d, 2) of each input."""
         low, high = limits.T
-        curves = [terms.curve_values(j)[0] for j in range(len(low))]
+        curves = [terms.knots(j) for j in range(len(low))]
         whole = [bool((np.append(knots, ends) % 1 == 0).all()) for knots, ends in zip(curves, limits, strict=True)]
         spread = np.where(high > low, (high - low) / 4, 1.0)
         return cls(low, high, spread, np.where(whole, 1.0, 0.0), frozenset())
@@ -140,7 +132,7 @@ class InputRanges:
 
 def model_ranges(model: RowFunction, terms: Terms, X: Floats | None = None) -> InputRanges:
     """Return what the inputs of a model are: in rows X (n, d), in those trained on, or as far as the model knows."""
-    X = training_rows(model) if X is None else X
+    X = model.data.rows.X[model.data.fitted_rows] if X is None and model.data is not None else X
     return InputRanges.from_limits(terms, model.schema.ranges) if X is None else InputRanges.from_rows(terms, X)
 
 
@@ -150,41 +142,3 @@ def _unit(values: Floats) -> float:
         if (np.round(values, decimals) == values).all():
             return float(10.0**-decimals)
     return 0.0
-
-
-def _moments(term: ColumnTerm, days: Floats) -> NDArray[np.datetime64]:
-    """Return days since the first one (n,) as moments, to the millisecond."""
-    date = term.column.kind.date
-    assert date is not None
-    return np.datetime64(date.first, "ms") + np.round(days * 86_400_000).astype("m8[ms]")
-
-
-def date_options(term: ColumnTerm, x: Floats, ranges: InputRanges) -> tuple[Floats, Floats]:
-    """Return the other dates that a row x (d,) could have: their distance in days (n,) and encoded parts (n, parts).
-
-    They are at the same time of day within the range of the table. A month or weekday that never changes in the table
-    does not here.
-    """
-    date, j = term.column.kind.date, days_input(term)
-    assert date is not None
-    start = float(x[j])
-    steps = np.arange(np.ceil(ranges.low[j] - start - 1e-9), np.floor(ranges.high[j] - start + 1e-9) + 1)
-    own = _parts(term, np.array([start]))
-    days = start + steps[steps != 0]
-    parts = _parts(term, days)
-    allowed = np.ones(len(days), bool)
-    for name in ("month",) if ranges.month_days else ("month", "weekday"):
-        if name not in date.parts and ranges.high[j] - ranges.low[j] > CYCLES[name]:
-            allowed &= np.floor(parts[name]) == np.floor(own[name])
-    if ranges.month_days:
-        allowed &= np.isin(parts["day"], sorted(ranges.month_days))
-    table = np.stack([parts[name] for name in date.parts], axis=1)[allowed]
-    return np.abs(days - start)[allowed], table
-
-
-def _parts(term: ColumnTerm, days: Floats) -> dict[str, Floats]:
-    """Return the parts of dates, days since the first one (n,), as the encoding computes them, and the day of month."""
-    date = term.column.kind.date
-    assert date is not None
-    moments = _moments(term, days).astype("M8[us]")
-    return date_numbers(moments, date.first, whole_months=date.whole_months) | {"days": days}

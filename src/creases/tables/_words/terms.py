@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil, exp, expm1, log
+from math import ceil, exp, expm1, inf, log
 from typing import ClassVar
 
 import numpy as np
 
 from creases._text import format_change, format_value, plural, short_names
 from creases._typing import Bools, Floats, Ints
+from creases.tables._columns.codec import Codec, Feature, unused_name
 from creases.tables._encoding.columns import ColumnEncoding
-from creases.tables._encoding.encoding import Feature, TableEncoding
+from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._stages.families import apply_link, log_odds, probabilities
 from creases.tables._stages.model import CurveModel, Plane, add_margins
 
@@ -50,11 +53,23 @@ class ColumnTerm:
     column: ColumnEncoding
     features: tuple[Feature, ...]
     inputs: Ints  #: (k,) numbers of these inputs
+    name: str  #: what it is called: without its unit, where that tells it from the other columns
+    levels: tuple[str, ...]  #: what its inputs are called; of a category ``Ulm``, ``missing``, ``other values``
 
     @property
-    def name(self) -> str:
-        """The column's name without its unit."""
-        return plain_name(self.column.name)
+    def codec(self) -> Codec:
+        """What is known of its kind."""
+        return self.column.kind.codec
+
+    @property
+    def values(self) -> list[tuple[str, Floats]]:
+        """The values of a category or of yes and no, each with its inputs (k,); [] of a number."""
+        return self.codec.levels(self.column, self.levels)
+
+    @property
+    def main_input(self) -> int:
+        """The input that has the order of the column: of a date that of its days."""
+        return int(self.inputs[self.codec.main])
 
     @property
     def numbers(self) -> tuple[tuple[int, Feature], ...]:
@@ -79,16 +94,23 @@ class ColumnTerm:
         pairs = zip(self.inputs.tolist(), self.features, strict=True)
         return {j: feature.level for j, feature in pairs if feature.is_code}
 
+    def gap(self, x: Floats) -> str:
+        """Return ``missing``, or the code that the number of an encoded row x (d,) is; "" for another."""
+        if self.indicator is not None and x[self.indicator]:
+            return "missing"
+        return next((text for j, text in self.codes.items() if x[j]), "")
+
+    def is_missing(self, own: Floats) -> bool:
+        """Return whether inputs (k,) are of a cell that is missing, a code, or a value that the table did not have."""
+        if self.codec.has_levels:
+            feature = self.features[int(own.argmax())]
+            return not own.any() or not (feature.level or feature.is_pooled)
+        return bool(own[[k for k, feature in enumerate(self.features) if feature.is_gap]].any())
+
     def is_number(self, X: Floats) -> Bools:
         """Return in which encoded rows X (n, d) the number or date is neither missing nor a code."""
         gaps = [*self.codes, *([] if self.indicator is None else [self.indicator])]
         return np.asarray(~(X[:, gaps] > 0.5).any(axis=1))
-
-    def level_name(self, feature: Feature) -> str:
-        """Return the value of a category that an input stands for: ``Ulm``, ``missing``, ``other values``."""
-        if feature.level:
-            return feature.level
-        return "missing" if feature.name == f"{self.column.name} is missing" else "other values"
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,22 +127,70 @@ class Options:
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
-    """A model of curves with the columns, classes and units of its table.
+class Terms(ABC):
+    """A model with the columns, classes and units of its table: what each of its terms adds.
 
-    What each term adds is in the units of the target, or with a logarithmic link to its logarithm, so that it
+    That is in the units of the target, or with a logarithmic link to its logarithm, so that it
     multiplies the prediction. Of two classes it is in points for the second one, of more classes in points for each,
     above their mean: ten points double the odds.
     """
 
-    most_rows: ClassVar[int] = 20_000  #: that sizes of effects are means over
-    has_curves: ClassVar[bool] = True  #: whether a curve says what each column adds
+    most_rows: ClassVar[int]  #: that sizes of effects are means over
 
-    model: CurveModel
     encoding: TableEncoding
     classes: tuple[str, ...] | None
     target: str
     threshold: float
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """What the terms are called: the columns, then others."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[str, ...]:
+        """What the terms are called where a model stores them."""
+
+    @property
+    @abstractmethod
+    def start(self) -> Floats:
+        """(m,) The scores of the average row: where all terms are 0."""
+
+    @abstractmethod
+    def score_parts(self, X: Floats) -> Floats:
+        """Return what each term adds to the start of encoded rows X (n, d), which makes their scores: (n, t, m)."""
+
+    @abstractmethod
+    def scores(self, X: Floats) -> Floats:
+        """Return the predictions (n, m) in the units of the terms."""
+
+    @abstractmethod
+    def mixed_columns(self) -> list[bool]:
+        """Return for each column whether others act with it."""
+
+    @abstractmethod
+    def gains(self, x: Floats, D: Floats, options: Options, columns: Sequence[Options]) -> Floats:
+        """Return by how much each option (n,) of a column brings each part of a goal (n, k) nearer at most."""
+
+    @abstractmethod
+    def knots(self, j: int) -> Floats:
+        """Return where what input j adds by itself may bend, with the ends of its range."""
+
+    @property
+    @abstractmethod
+    def spans(self) -> Floats:
+        """(columns,) How far each column alone can move the prediction over the range of the rows trained on."""
+
+    @property
+    def is_factor(self) -> bool:
+        """Whether what terms add are logarithms of factors of the prediction."""
+        return False
+
+    @property
+    def largest(self) -> float:
+        """The largest prediction that there can be."""
+        return inf
 
     @cached_property
     def columns(self) -> tuple[ColumnTerm, ...]:
@@ -129,33 +199,22 @@ class Terms:
         for j, feature in enumerate(self.encoding.features):
             places.setdefault(feature.column, []).append(j)
         by_name = {column.name: column for column in self.encoding.inputs}
+        plain = Counter(map(plain_name, places))
+        names = [name if isinstance(name, str) else name[1] for name in self.encoding.input_names]
         return tuple(
-            ColumnTerm(by_name[name], tuple(self.encoding.features[j] for j in inputs), np.array(inputs))
+            ColumnTerm(
+                by_name[name],
+                tuple(self.encoding.features[j] for j in inputs),
+                np.array(inputs),
+                short if plain[short := plain_name(name)] == 1 else name,
+                tuple(names[j] for j in inputs),
+            )
             for name, inputs in places.items()
         )
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """What the terms are called: columns, planes, units."""
-        names = [term.name for term in self.columns]
-        names += [self.plane_name(k) for k in range(len(self.model.planes))]
-        units = self.model.units
-        return tuple(names + ([f"{plural(len(units.biases), 'unit')} of several columns"] if units else []))
-
-    def plane_name(self, k: int) -> str:
-        """Return the columns of plane k: ``hour and workday together``."""
-        by_name = {feature.name: feature for feature in self.encoding.features}
-        parts = [part_name(by_name[features[0]], self) for features in self.model.planes[k].features]
-        return f"{' and '.join(parts)} together"
-
-    @property
-    def is_factor(self) -> bool:
-        """Whether what terms add are logarithms of factors of the prediction."""
-        return self.model.link == "log"
-
     def predictions(self, scores: Floats) -> Floats:
         """Return what scores (..., m), in the units of the terms, stand for: values; points stay points."""
-        return apply_link(scores, "log", self.model.largest) if self.is_factor else scores
+        return apply_link(scores, "log", self.largest) if self.is_factor else scores
 
     def amount_text(self, value: float) -> str:
         """Return what is added with its sign, or the factor that it stands for: ``+12 %``, ``x 1.8``."""
@@ -193,7 +252,7 @@ class Terms:
         """(m,) What the terms are for: the target, the second of two classes, or each of more."""
         if self.classes is not None:
             return self.labels[1:] if self.is_binary else self.labels
-        m = len(self.model.intercept)
+        m = len(self.start)
         return (self.target,) if m == 1 else tuple(f"{self.target} {k + 1}" for k in range(m))
 
     @property
@@ -222,7 +281,7 @@ class Terms:
     @cached_property
     def intercept(self) -> Floats:
         """(m,) The prediction for the average row: where all terms are 0."""
-        return self.to_points(self.model.intercept)
+        return self.to_points(self.start)
 
     def to_points(self, scores: Floats) -> Floats:
         """Return scores (..., m) in the units of the terms."""
@@ -231,13 +290,89 @@ class Terms:
         return POINTS * (scores if self.is_binary else scores - scores.mean(axis=-1, keepdims=True))
 
     def contributions(self, X: Floats) -> Floats:
-        """Return what each term adds at encoded rows X (n, d): (n, t, m); with the intercept they are the scores."""
-        curves = [curve(X[:, j]) for j, curve in enumerate(self.model.curves.values())]
-        parts = [sum((curves[j] for j in term.inputs), np.zeros_like(curves[0])) for term in self.columns]
-        parts += [plane(X) for plane in self.model.planes]
+        """Return what each term adds at encoded rows X (n, d): (n, t, m), in their units."""
+        return self.to_points(self.score_parts(X))
+
+    def change_text(self, value: float) -> str:
+        """Return what is added with its sign; of points no more than odds of a million to one."""
+        if self.classes is not None and abs(value) > DECISIVE:
+            return f"{'under -' if value < 0 else 'over +'}{DECISIVE:.0f}"
+        return "0" if self.classes is not None and abs(value) < UNSEEN else self.amount_text(value)
+
+
+@dataclass(frozen=True, eq=False)
+class CurveTerms(Terms):
+    """The terms of a model of curves: one for each column, one for each plane, and one for all units."""
+
+    most_rows: ClassVar[int] = 20_000
+
+    model: CurveModel
+
+    @cached_property
+    def term_of(self) -> tuple[ColumnTerm, ...]:
+        """(d,) The column of each input."""
+        owners = {j: term for term in self.columns for j in term.inputs.tolist()}
+        return tuple(owners[j] for j in range(len(owners)))
+
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        """(d,) What each input is of, as planes and units read it, each variable with a name of its own.
+
+        That is its column, or ``month of sold``, ``distance is missing``, ``income is -999``.
+        """
+        used, names = {term.name for term in self.columns}, []
+        for feature, term in zip(self.encoding.features, self.term_of, strict=True):
+            name = term.name
+            if feature.is_gap:
+                name = f"{name} is {feature.level or 'missing'}"
+            elif feature.variable != feature.column:
+                name = f"{feature.part} of {name}"
+            names.append(name if name == term.name else unused_name(name, used))
+            used.add(names[-1])
+        return tuple(names)
+
+    @property
+    def pairs(self) -> list[str]:
+        """What the planes are of: ``hour and workday``."""
+        return [" and ".join(self.variables[inputs[0]] for inputs in plane.inputs) for plane in self.model.planes]
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What the terms are called: columns, planes, units."""
         units = self.model.units
-        parts += [units(X)] if units else []
-        return self.to_points(np.stack(parts, axis=1))
+        names = [term.name for term in self.columns] + [f"{pair} together" for pair in self.pairs]
+        return tuple(names + ([f"{plural(len(units.biases), 'unit')} of several columns"] if units else []))
+
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """What the terms are called where a model stores them: the table's columns, planes and units."""
+        names = [term.column.name for term in self.columns]
+        features = self.encoding.features
+        pairs = [" and ".join(features[inputs[0]].variable for inputs in each.inputs) for each in self.model.planes]
+        for name in [*pairs, *(["units"] if self.model.units else [])]:
+            names.append(unused_name(name, names))  # a column may have this name
+        return tuple(names)
+
+    @property
+    def is_factor(self) -> bool:
+        """Whether what terms add are logarithms of factors of the prediction."""
+        return self.model.link == "log"
+
+    @property
+    def largest(self) -> float:
+        """The largest prediction, under a logarithmic link."""
+        return self.model.largest
+
+    @property
+    def start(self) -> Floats:
+        """(m,) The scores of the average row: where all terms are 0."""
+        return self.model.intercept
+
+    def score_parts(self, X: Floats) -> Floats:
+        """Return what each term adds to the start of encoded rows X (n, d), which makes their scores: (n, t, m)."""
+        parts = self.model.parts(X)
+        columns = [np.sum([parts[j] for j in term.inputs], axis=0) for term in self.columns]
+        return np.stack([*columns, *parts[len(self.encoding.features) :]], axis=1)
 
     def scores(self, X: Floats) -> Floats:
         """Return the predictions (n, m) in the units of the terms."""
@@ -245,21 +380,20 @@ class Terms:
 
     def mixed_columns(self) -> list[bool]:
         """Return for each column whether planes or units read it."""
-        names = {name for plane in self.model.planes for group in plane.features for name in group}
         units = self.model.units
         used = np.zeros(len(self.encoding.features), bool) if units is None else np.any(units.weights != 0, axis=0)
-        return [bool(names & {f.name for f in term.features}) or bool(used[term.inputs].any()) for term in self.columns]
+        used[[j for plane in self.model.planes for inputs in plane.inputs for j in inputs]] = True
+        return [bool(used[term.inputs].any()) for term in self.columns]
 
     def gains(self, x: Floats, D: Floats, options: Options, columns: Sequence[Options]) -> Floats:
         """Return by how much each option (n,) of a column brings each part of a goal (n, k) nearer at most."""
         inputs = options.term.inputs
-        curves = list(self.model.curves.values())
-        parts = [curves[j](options.values[:, k]) for k, j in enumerate(inputs)]
+        parts = [self.model.curves[j](options.values[:, k]) for k, j in enumerate(inputs)]
         total = self.to_points(np.sum(parts, axis=0)) @ D.T
         gains = np.asarray(total - total[0])
-        by_name = {feature.name: other for other in columns for feature in other.term.features}
+        by_input = {j: other for other in columns for j in other.term.inputs.tolist()}
         for plane in self.model.planes:
-            first, second = (by_name[group[0]] for group in plane.features)
+            first, second = (by_input[numbers[0]] for numbers in plane.inputs)
             if options.term in (first.term, second.term):
                 gains = gains + self._plane_gains(x, D, plane, options, second if options is first else first, first)
         if self.model.units is not None:
@@ -307,20 +441,36 @@ class Terms:
             known + np.maximum(moved, 0) @ np.maximum(effect, 0) + np.minimum(moved, 0) @ np.minimum(effect, 0)
         )
 
+    @cached_property
+    def spans(self) -> Floats:
+        """(columns,) How far each column can move the prediction over the range of the rows trained on."""
+        spans = []
+        for term in self.columns:
+            parts = [self.curve_values(j)[1] for j in term.inputs.tolist()]
+            if term.codec.has_levels:
+                total = np.stack([self.at(term, {j: 1.0}) for j in term.inputs.tolist()])
+                spans.append(float(np.ptp(total, axis=0).max()))
+            else:
+                spans.append(float(sum(np.ptp(values, axis=0).max() for values in parts)))
+        return np.array(spans)
+
     def curve_values(self, j: int) -> tuple[Floats, Floats]:
         """Return knots (k,) and values (k, m) of the curve of input j, in the units of the terms."""
-        curve = list(self.model.curves.values())[j]
+        curve = self.model.curves[j]
         return curve.knots, self.to_points(curve.values)
+
+    def knots(self, j: int) -> Floats:
+        """Return the knots of the curve of input j."""
+        return self.model.curves[j].knots
 
     def error_values(self, j: int) -> Floats:
         """Return the standard errors (k, m) of the curve of input j at its knots, in the units of the terms."""
-        errors = list(self.model.curves.values())[j].errors
+        errors = self.model.curves[j].errors
         return errors if self.classes is None else POINTS * errors
 
     def at(self, term: ColumnTerm, values: Mapping[int, float]) -> Floats:
         """Return what a column adds (m,) with values by input; the other inputs of the column are 0."""
-        curves = list(self.model.curves.values())
-        parts = [curves[j](np.array([values.get(j, 0.0)]))[0] for j in term.inputs.tolist()]
+        parts = [self.model.curves[j](np.array([values.get(j, 0.0)]))[0] for j in term.inputs.tolist()]
         return self.to_points(np.sum(parts, axis=0))
 
     def missing(self, term: ColumnTerm) -> Floats | None:
@@ -337,61 +487,16 @@ class Terms:
             means = {int(term.inputs[0]): term.column.means[0]}
         return self.at(term, means | {indicator: 1.0})
 
-    @cached_property
-    def spans(self) -> Floats:
-        """(columns,) How far each column can move the prediction over the range of the rows trained on."""
-        spans = []
-        for term in self.columns:
-            parts = [self.curve_values(j)[1] for j in term.inputs.tolist()]
-            if term.column.is_category:
-                total = np.stack([self.at(term, {j: 1.0}) for j in term.inputs.tolist()])
-                spans.append(float(np.ptp(total, axis=0).max()))
-            else:
-                spans.append(float(sum(np.ptp(values, axis=0).max() for values in parts)))
-        return np.array(spans)
-
-    def change_text(self, value: float) -> str:
-        """Return what is added with its sign; of points no more than odds of a million to one."""
-        if self.classes is not None and abs(value) > DECISIVE:
-            return f"{'under -' if value < 0 else 'over +'}{DECISIVE:.0f}"
-        return "0" if self.classes is not None and abs(value) < UNSEEN else self.amount_text(value)
-
-    def is_decisive(self, term: ColumnTerm) -> bool:
-        """Return whether a column of numbers can move the odds of a class by more than a million to one."""
-        return self.classes is not None and bool(self.spans[self.columns.index(term)] > DECISIVE)
-
-    @cached_property
-    def parts(self) -> tuple[str, ...]:
-        """What the terms are called where a model stores them: the table's columns, planes and units."""
-        names = [term.column.name for term in self.columns]
-        for name in [*(plane.name for plane in self.model.planes), *(["units"] if self.model.units else [])]:
-            while name in names:  # a column may have this name
-                name += "'"
-            names.append(name)
-        return tuple(names)
-
 
 def factor_text(value: float) -> str:
-    """Return the factor that adding to a logarithm is: in per cent while it is small.
-
-    Examples
-    --------
-    >>> factor_text(log(1.12)), factor_text(log(1.8)), factor_text(log(0.4))
-    ('+12 %', 'x 1.8', 'x 0.4')
-    """
+    """Return the factor that adding to a logarithm is: in per cent while it is small."""
     if abs(value) < log(FACTOR):
         return f"{format_change(100 * expm1(value))} %"
     return f"x {format_value(exp(min(value, 700.0)), 2)}"
 
 
 def class_labels(classes: Sequence[str], target: str) -> tuple[str, ...]:
-    """Return what classes are called in sentences: their names, shortened; numbers with the target.
-
-    Examples
-    --------
-    >>> class_labels(("0", "1"), "survived"), class_labels(("no", "yes"), "survived")
-    (('survived=0', 'survived=1'), ('no', 'yes'))
-    """
+    """Return what classes are called in sentences: their names, shortened; numbers with the target."""
     is_number = bool(classes and target) and all(_NUMBER.fullmatch(name) for name in classes)
     return short_names([f"{target}={name}" for name in classes] if is_number else classes)
 
@@ -400,20 +505,6 @@ def plain_name(name: str) -> str:
     """Return a column's name without the unit in it: ``petal length`` of ``petal length (cm)``."""
     match = _UNIT.match(name)
     return match[1] if match else name
-
-
-def part_name(feature: Feature, terms: Terms) -> str:
-    """Return what an input is called: by its column, a part of a date that recurs with its part (``month of sold``)."""
-    if feature.kind != "date" or feature.part == "days":
-        return plain_name(feature.column)
-    return f"{feature.part} of {plain_name(feature.column)}"
-
-
-def days_input(term: ColumnTerm) -> int:
-    """Return the input of a date that counts days."""
-    date = term.column.kind.date
-    assert date is not None
-    return int(term.inputs[date.parts.index("days")])
 
 
 # From points to probabilities, and the share of each term in a change of probability.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
 from creases._typing import Floats
-from creases.tables._reading.times import parse_each, thin_out
+from creases.tables._columns.axes import Axis
+from creases.tables._columns.codec import Feature, TextCodec, parse_each, thin_out
 
 #: Words of known scales, from least to most; words between two bars mean the same.
 _SCALES = (
@@ -55,27 +56,32 @@ _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii":
 #: Levels of a scale at most.
 MAX_WORDS = 100
 
+Words = tuple[tuple[str, ...], ...]
+
 
 @dataclass(frozen=True)
-class ScaleFormat:
+class ScaleFormat(TextCodec):
     """An order of words, which become 0, 1, 2, ..."""
 
-    kind: ClassVar[str] = "ordinal"
+    kinds: ClassVar[tuple[str, ...]] = ("ordinal",)
+    given: ClassVar[tuple[str, ...]] = ("ordinal",)
     plural: ClassVar[str] = "values of the scale"
-    levels: tuple[tuple[str, ...], ...]  #: spellings of each level, in order; the first is that of the table
+    tells_levels: ClassVar[bool] = True
+    ignores: ClassVar[Literal["nothing", "case", "marks"]] = "marks"
+    words: tuple[tuple[str, ...], ...]  #: spellings of each level, in order; the first is that of the table
 
     def parse(self, texts: Sequence[str | None]) -> Floats:
         """Return the numbers (n,) of words, NaN for those that are missing or not of the scale; case does not count."""
-        codes = {_plain(word): float(k) for k, words in enumerate(self.levels) for word in words}
+        codes = {_plain(word): float(k) for k, words in enumerate(self.words) for word in words}
         return parse_each(texts, lambda text: codes.get(_plain(text), np.nan))
 
     def write(self, value: float) -> str:
         """Return the word of the level that is nearest."""
-        return self.levels[int(np.clip(round(value), 0, len(self.levels) - 1))][0]
+        return self.words[int(np.clip(round(value), 0, len(self.words) - 1))][0]
 
     def describe(self) -> str:
         """List the words in order."""
-        words = [words[0] for words in self.levels]
+        words = [words[0] for words in self.words]
         return " < ".join(words if len(words) <= 7 else [*words[:3], "...", *words[-2:]])
 
     def step(self, low: float, high: float) -> tuple[float, str]:
@@ -84,35 +90,43 @@ class ScaleFormat:
 
     def grid(self, low: float, high: float, most: int) -> Floats:
         """Return levels within a range, at most so many."""
-        return thin_out(np.arange(float(len(self.levels))), low, high, most)
+        return thin_out(np.arange(float(len(self.words))), low, high, most)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {"kind": self.kind, "levels": [list(words) for words in self.levels]}
+    @classmethod
+    def find(cls, counts: Mapping[str, int], name: str) -> Self | None:
+        """Return the order of words: a known scale, or numbers and letters behind a word such as grade or level."""
+        words = None if len(counts) > MAX_WORDS else _known_scale(counts) or _numbered_scale(counts, named=True)
+        return None if words is None else cls(words)
+
+    @classmethod
+    def impose(cls, counts: Mapping[str, int]) -> Self | None:
+        """Return the order of words that a user calls ordinal: numbers and letters need no word before them."""
+        words = _known_scale(counts) or _numbered_scale(counts, named=False)
+        return None if words is None else cls(words)
+
+    def check(self) -> bool:
+        """Return whether it has words, each of them once."""
+        is_filled = all(words and len(set(words)) == len(words) for words in self.words)
+        return len(self.words) > 1 and is_filled
+
+    def accept(self, values: Floats) -> Floats:
+        """Return numbers of levels."""
+        return np.where(np.isin(values, np.arange(len(self.words))), values, np.nan)
+
+    def axis(self, feature: Feature, knots: Floats) -> Axis:
+        """Return the axis, on which there are no values between the levels."""
+        return replace(super().axis(feature, knots), whole=tuple(np.arange(float(len(self.words))).tolist()))
+
+    def labels(self) -> dict[str, float]:
+        """Return the numbers of the words."""
+        return {word: float(k) for k, words in enumerate(self.words) for word in words}
 
 
 def _plain(text: str) -> str:
     return re.sub(r"[\s_-]+", " ", text).strip().lower()
 
 
-def find_scale(counts: Mapping[str, int], _name: str) -> ScaleFormat | None:
-    """Return the order of words: a known scale, or numbers and letters behind a word such as grade or level."""
-    if len(counts) > MAX_WORDS:
-        return None
-    return _known_scale(counts) or _numbered_scale(counts, named=True)
-
-
-def make_scale(words: Sequence[str]) -> ScaleFormat:
-    """Return a scale of words in the order that is given."""
-    return ScaleFormat(tuple((word,) for word in words))
-
-
-def order_words(counts: Mapping[str, int]) -> ScaleFormat | None:
-    """Return the order of words that a user calls ordinal: numbers and letters need no word before them."""
-    return _known_scale(counts) or _numbered_scale(counts, named=False)
-
-
-def _known_scale(counts: Mapping[str, int]) -> ScaleFormat | None:
+def _known_scale(counts: Mapping[str, int]) -> Words | None:
     """Return the levels of the scale that has all words; those that the table does not have are left out.
 
     Letters alone may be anything: M and S are sizes only beside a third one, or beside XL.
@@ -129,11 +143,11 @@ def _known_scale(counts: Mapping[str, int]) -> ScaleFormat | None:
         if len(places) < 2 or (len(places) == 2 and all(len(word) == 1 for word in spelled)):
             return None
         ordered = [sorted(levels[k], key=lambda word: _plain(word) not in spelled) for k in sorted(places)]
-        return ScaleFormat(tuple(tuple(spelled.get(_plain(word), word) for word in level) for level in ordered))
+        return tuple(tuple(spelled.get(_plain(word), word) for word in level) for level in ordered)
     return None
 
 
-def _numbered_scale(counts: Mapping[str, int], *, named: bool) -> ScaleFormat | None:
+def _numbered_scale(counts: Mapping[str, int], *, named: bool) -> Words | None:
     """Return the order of texts that end in a number, a letter or a Roman number behind one word."""
     matches = {text: _NUMBERED.fullmatch(text.strip()) for text in counts}
     if all(match is not None for match in matches.values()):
@@ -156,4 +170,4 @@ def _numbered_scale(counts: Mapping[str, int], *, named: bool) -> ScaleFormat | 
     levels: dict[int, list[str]] = {}
     for text in sorted(counts, key=lambda text: (-counts[text], text)):
         levels.setdefault(rank[parts[text][1]], []).append(text)
-    return ScaleFormat(tuple(tuple(levels[k]) for k in sorted(levels)))
+    return tuple(tuple(levels[k]) for k in sorted(levels))
