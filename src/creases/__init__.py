@@ -30,74 +30,39 @@ from creases._display import provide_display
 from creases._doors import open_on_use
 
 if TYPE_CHECKING:
-    from creases.growth import Grower, grow
-    from creases.network import Network, deepen, places, read, remove, widen
-    from creases.regions import bounds, cell, line, plane, plane_through, space, tropical
-    from creases.show.notebook import report
-    from creases.tables import (
-        GrowingClassifier,
-        GrowingRegressor,
-        TableClassifier,
-        TableRegressor,
-        fit_table,
-        load,
-    )
+    from creases.growth import Grower as Grower
+    from creases.growth import grow as grow
+    from creases.network import Network as Network
+    from creases.network import deepen as deepen
+    from creases.network import places as places
+    from creases.network import read as read
+    from creases.network import remove as remove
+    from creases.network import widen as widen
+    from creases.regions import bounds as bounds
+    from creases.regions import cell as cell
+    from creases.regions import line as line
+    from creases.regions import plane as plane
+    from creases.regions import plane_through as plane_through
+    from creases.regions import space as space
+    from creases.regions import tropical as tropical
+    from creases.show.notebook import report as report
+    from creases.tables import GrowingClassifier as GrowingClassifier
+    from creases.tables import GrowingRegressor as GrowingRegressor
+    from creases.tables import TableClassifier as TableClassifier
+    from creases.tables import TableRegressor as TableRegressor
+    from creases.tables import fit_table as fit_table
+    from creases.tables import load as load
 
     __version__: str
 
-__all__ = [
-    "Grower",
-    "GrowingClassifier",
-    "GrowingRegressor",
-    "Network",
-    "TableClassifier",
-    "TableRegressor",
-    "bounds",
-    "cell",
-    "deepen",
-    "fit_table",
-    "grow",
-    "line",
-    "load",
-    "places",
-    "plane",
-    "plane_through",
-    "read",
-    "remove",
-    "report",
-    "space",
-    "tropical",
-    "widen",
-]
-
-_SUBMODULES = (
-    "boolean",
-    "certify",
-    "compare",
-    "errors",
-    "explain",
-    "growth",
-    "lab",
-    "network",
-    "problems",
-    "prune",
-    "regions",
-    "show",
-    "splines",
-    "tables",
-)
-
-# Where each public name lives. Everything is imported on first use, so that `import creases` and the command line start
-# at once: torch, numba and scikit-learn take seconds.
-_HOMES = {
-    "growth": ("Grower", "grow"),
-    "tables": ("GrowingClassifier", "GrowingRegressor", "TableClassifier", "TableRegressor", "fit_table", "load"),
-    "network": ("Network", "deepen", "places", "read", "remove", "widen"),
-    "regions": ("bounds", "cell", "line", "plane", "plane_through", "space", "tropical"),
-    "show.notebook": ("report",),
+_SUBMODULES = {
+    *("boolean", "certify", "compare", "errors", "explain", "growth", "lab", "network", "problems", "prune"),
+    *("regions", "show", "splines", "tables"),
 }
-provide_display(lambda: import_module("creases.show.notebook._display"))
-_get_name = open_on_use(__name__, _HOMES)
+
+_IN_NOTEBOOKS = "creases.show.notebook._display"
+provide_display(plot=_IN_NOTEBOOKS, to_html=_IN_NOTEBOOKS, describe="creases.show._documents")
+_get_name, _, __all__ = open_on_use(__name__)  # of which `import creases` imports none: torch takes seconds
 
 
 def __getattr__(name: str) -> Any:

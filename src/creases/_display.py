@@ -1,39 +1,35 @@
-"""How results draw themselves: the room ``show`` provides the drawing, the rooms below it only ask for it.
+"""How results draw and describe themselves where that takes the room ``show``: the rooms below it only ask for it.
 
-``creases/__init__.py``, which is above all rooms, says what draws; that is loaded when a result is first drawn.
+``creases/__init__.py``, which is above all rooms, says which modules do so; these are loaded when they are first asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from importlib import import_module
+from typing import Any
+
+from creases._document import Document
+
+_homes: dict[str, str] = {}
 
 
-class Display(Protocol):
-    """What draws results: ``creases.show.notebook._display``."""
-
-    def plot(self, result: Any, **options: Any) -> Any:
-        """Plot a result and return its axes or figure."""
-        ...
-
-    def to_html(self, result: Any) -> str:
-        """Return a result as the HTML that notebooks show for it."""
-        ...
-
-
-_loaders: list[Callable[[], Display]] = []
-
-
-def provide_display(load: Callable[[], Display]) -> None:
-    """Set what loads the display."""
-    _loaders[:] = [load]
+def provide_display(**homes: str) -> None:
+    """Set the module of each of the functions below."""
+    _homes.update(homes)
 
 
 def plot(result: Any, **options: Any) -> Any:
     """Plot a result with the display."""
-    return _loaders[0]().plot(result, **options)
+    return import_module(_homes["plot"]).plot(result, **options)
 
 
 def to_html(result: Any) -> str:
-    """Return a result as HTML from the display."""
-    return _loaders[0]().to_html(result)
+    """Return a result as the HTML that notebooks show for it."""
+    html: str = import_module(_homes["to_html"]).to_html(result)
+    return html
+
+
+def describe(result: Any, **names: Any) -> Document:
+    """Return what is said of a run or of a model of a table."""
+    document: Document = import_module(_homes["describe"]).describe(result, **names)
+    return document

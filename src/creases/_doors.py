@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import ast
+import sys
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
-def open_on_use(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package, which imports a name from the module in it that has it.
+def open_on_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package, by the list of names that type checkers read.
 
-    Parameters
-    ----------
-    package
-        Name of the package.
-    homes
-        The names that each module provides; modules by their names in the package.
+    That list is the imports below ``if TYPE_CHECKING:`` in its ``__init__``, the only place where names are listed.
     """
-    home_of = {name: f"{package}.{module}" for module, names in homes.items() for name in names}
+    tree = ast.parse(Path(str(sys.modules[package].__file__)).read_bytes())
+    blocks = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+    home_of = {alias.name: str(node.module) for node in imports for alias in node.names}
 
     def get(name: str) -> Any:
         if name in home_of:
             return getattr(import_module(home_of[name]), name)
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
-    return get
+    return get, lambda: sorted(home_of), sorted(home_of)

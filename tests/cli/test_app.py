@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 from importlib.metadata import version
@@ -18,11 +19,12 @@ def test_version_is_printed(run):
     assert (result.exit_code, result.stdout) == (0, f"creases {version('creases')}\n")
 
 
-def test_help_names_every_verb(run):
-    result = run("--help")
-    assert result.exit_code == 0
-    for verb in ("map", "explain", "demo"):
-        assert verb in result.stdout
+def test_a_network_is_described_in_words_and_as_json(run, wide):
+    lines = run("describe", wide).stdout.splitlines()
+    assert lines[0] == "Network"
+    assert {"inputs: 5", "outputs: 3", "units: 24", "parameters: 219"} <= set(lines)  # 5 x 24 + 24 + 24 x 3 + 3
+    told = json.loads(run("describe", wide, "--json").stdout)
+    assert told["sections"][1]["table"]["rows"][0][2:] == ["ReLU", "24", "24"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

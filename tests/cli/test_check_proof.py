@@ -108,6 +108,54 @@ def test_a_proof_must_be_about_the_property_that_is_given(files: Any, tmp_path: 
     assert run(proof, model, "--property", str(tmp_path / "none.vnnlib")).exit_code == 2
 
 
+STRICT = """
+(vnnlib-version <2.0>)
+(declare-network f (declare-input X real [1]) (declare-output Y real [1]))
+(assert (and (>= X[0] -0.5) (<= X[0] 2)))
+(assert (> Y[0] 1.0))
+"""
+
+
+def test_a_strict_limit_is_another_property_than_one_that_may_be_reached(files: Any, tmp_path: Any) -> None:
+    from creases.certify.proofs._format import CaseSet, VerifyStatement
+
+    _, model = files(0.75)  # |x| - 1 is 1 at x = 2, and never more
+    net = creases.read(model)
+    (tmp_path / "strict.vnnlib").write_text(STRICT)
+
+    def write(verdict: Any, strict: tuple[int, ...], trees: Any = (), point: Any = None) -> str:
+        case = CaseSet(((-0.5, 2.0),), (), (), ((-1.0,),), ((0.0,),), (-1.0,), strict)
+        proof = make_proof(VerifyStatement(verdict, (case,), point), trees, net=net)
+        return str(save_proof(proof, tmp_path / "proof.json"))
+
+    path = write("violated", (), point=(2.0,))
+    assert run(path, model).exit_code == 0
+    assert run(path, model, "--property", str(tmp_path / "strict.vnnlib")).exit_code == 1
+    done = run(write("violated", (0,), point=(2.0,)), model)
+    assert done.exit_code == 1
+    assert "the point is in none of the cases" in done.stdout
+    path = write("holds", (0,), (ClaimProof(("case", 0), (Leaf("bounds"),)),))
+    assert run(path, model, "--property", str(tmp_path / "strict.vnnlib")).exit_code == 0
+
+
+def test_a_model_that_ends_in_softmax_does_not_have_the_outputs_of_a_property(tmp_path: Any) -> None:
+    from torch import nn
+
+    from creases.certify.properties import parse_vnnlib, verify
+    from creases.errors import LinkWarning
+
+    layers = [nn.Linear(1, 2), nn.ReLU(), nn.Linear(2, 1)]
+    text = PROPERTY.replace("0.125", "1000")
+    proof = verify(nn.Sequential(*layers), parse_vnnlib(text), proof=True).proof
+    assert proof is not None
+    path = str(save_proof(proof, tmp_path / "proof.json"))
+    (tmp_path / "p.vnnlib").write_text(text)
+    with pytest.warns(LinkWarning):
+        creases.read(nn.Sequential(*layers, nn.Sigmoid())).save(tmp_path / "net.safetensors")
+    done = run(path, str(tmp_path / "net.safetensors"), "--property", str(tmp_path / "p.vnnlib"))
+    assert done.exit_code == 2, done.output
+
+
 def test_a_proof_must_state_what_the_statement_file_does(files: Any, tmp_path: Any) -> None:
     proof, model = files(0.75)
     record = json.loads((tmp_path / "proof.json").read_text())["statement"]

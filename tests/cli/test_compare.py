@@ -37,7 +37,7 @@ def test_three_networks_end_in_tables_pictures_and_one_page(folder: Path) -> Non
     nets = [folder / f"{name}.safetensors" for name in ("old", "new", "third")]
     result = run(*nets, "--data", folder / "data.npz", "--samples", 40, "--train", 20, "--out", folder / "out")
     assert result.exit_code == 0, result.output
-    for said in ("3 networks at 40 rows", "from old (a) to new (b)", "accuracy after mapping", "% "):
+    for said in ("3 networks at 40 rows", "from old (a) to new (b)", "Accuracy after mapping", "%"):
         assert said in result.stdout
     written = sorted(path.name for path in (folder / "out").iterdir())
     pictures = ["agreement.png", "cka.png", "cross_entropy.png", "distance.png", "mapped.png"]

@@ -13,7 +13,7 @@ def test_the_demo_grows_a_network_maps_it_and_names_the_files(run, tmp_path):
         assert (folder / name).read_bytes().startswith(b"\x89PNG")
     assert re.search(r"regions +\d+", result.stdout)
     assert re.search(r"differs from the network by at most \d.\de-1\d", result.stdout)
-    assert json.loads((folder / "model.json").read_text())["widths"] < [12]
+    assert json.loads((folder / "model.json").read_text())["units"] < 12
     assert "Next: creases report out/demo" in result.stdout
 
 

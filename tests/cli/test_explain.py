@@ -4,9 +4,11 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import creases
 from creases.cli import app
 from creases.cli._model import load_model
 from creases.regions._cell import cell
@@ -239,6 +241,14 @@ def test_a_model_without_a_row_is_a_card(homes):
     assert "10 points double the odds" in result.output
     data = json.loads(CliRunner().invoke(app, ["explain", str(homes), "--json"]).output)
     assert {entry["name"] for entry in data["entries"]} >= {"size (m2)", "garden"}
+
+
+@pytest.mark.slow
+def test_a_model_with_a_map_of_two_numbers_has_words_instead_of_a_card(tmp_path):
+    x = np.random.default_rng(0).uniform(-1, 1, (300, 2))
+    creases.fit_table(pd.DataFrame({"x": x[:, 0], "y": x[:, 1], "z": x[:, 0] * x[:, 1]}), "z").save(tmp_path / "run")
+    result = CliRunner().invoke(app, ["explain", str(tmp_path / "run")])
+    assert all(said in result.output for said in (" together: ", "this model has no card of points"))
 
 
 def test_changes_lead_to_the_class_that_is_asked_for(homes):

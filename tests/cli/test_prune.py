@@ -117,7 +117,7 @@ def test_a_size_that_makes_no_sense_is_refused(run, moons, words, message):
 
 
 def test_ctrl_c_writes_the_smallest_network_so_far(run, moons, tmp_path, monkeypatch):
-    room, calls = import_module("creases.prune._selection"), []
+    room, calls = import_module("creases.prune._by_data"), []
 
     def stopping(model, groups, X, y):
         calls.append(model[0].out_features)

@@ -3,7 +3,6 @@
 import json
 import shutil
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -93,20 +92,12 @@ def test_what_cannot_be_shown_is_refused_in_one_line(run, tmp_path, words, said)
     assert "Traceback" not in result.stderr
 
 
-def test_a_damaged_history_is_named_and_nothing_is_written(run, folder, tmp_path):
+def test_a_damaged_file_of_a_run_is_named_and_nothing_is_written(run, folder, tmp_path):
     there = shutil.copytree(folder, tmp_path / "run")
-    (there / "history.json").write_bytes((there / "history.json").read_bytes()[:999])
-    result = run("report", "run")
-    assert result.exit_code == 2
-    assert "run/history.json: this is not a growth history" in " ".join(result.stderr.split())
-    assert not (tmp_path / "report.html").exists()
-
-
-def test_a_damaged_moment_is_named_and_nothing_is_written(run, folder, tmp_path):
-    there = shutil.copytree(folder, tmp_path / "run")
-    broken = sorted((there / "snapshots").iterdir())[0]
-    broken.write_bytes(np.random.default_rng(0).bytes(50))
-    result = run("report", "run")
-    assert result.exit_code == 2
-    assert f"{broken.name}: it is damaged" in " ".join(result.stderr.split())
-    assert not (tmp_path / "report.html").exists()
+    moment, history = sorted((there / "snapshots").iterdir())[0], there / "history.json"
+    for path, said in ((moment, "it is damaged"), (history, "this is not a growth history")):
+        path.write_bytes(path.read_bytes()[:50])
+        result = run("report", "run")
+        assert result.exit_code == 2
+        assert f"{path.name}: {said}" in " ".join(result.stderr.split())
+        assert not (tmp_path / "report.html").exists()

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import creases
-from creases.splines import optimal_fit
+from creases.splines import Shallow, optimal_fit, to_module
+from creases.splines.theory import velocities
 
 
 @pytest.fixture
@@ -39,6 +40,18 @@ def summary(result):
 def read_csv(path):
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
+
+
+def test_a_trained_network_is_described_on_the_data(run, arctan, tmp_path):
+    net = Shallow([1.0, 1.0, -1.0], [0.0, 0.01, 9.0], [1.0, 1.0, 1.0])
+    creases.read(to_module(net), input_shape=(1,)).save(tmp_path / "net.safetensors")
+    words = summary(run("spline", arctan, "--pieces", 2, "--network", "net.safetensors", "--json"))["network"]
+    assert words[0] == "2 of 3 breakpoints between the first and the last sample (at first 83%)."
+    x = np.linspace(-3, 3, 40)
+    speed = velocities(net, x, np.arctan(x)).beta[0]
+    assert f"Gradient flow moves unit 0 from 0 by {speed:.3g}." in words
+    assert "Degenerate (shared pattern): unit 0, 1." in words
+    assert "Degenerate (all active): unit 2." in words
 
 
 @pytest.mark.slow

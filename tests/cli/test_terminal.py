@@ -12,8 +12,9 @@ from typer.main import get_command
 
 from creases.cli import COMMANDS, app
 from creases.cli import _options as options
+from creases.cli._table_options import TEST_FRACTION
 from creases.cli.console import repeat_command
-from creases.cli.fit import ENSEMBLE, SEED, TEST_FRACTION
+from creases.cli.fit import ENSEMBLE, SEED
 from creases.tables import CurveConfig
 
 CREASES = (sys.executable, "-m", "creases")
@@ -91,13 +92,15 @@ def test_the_examples_of_a_command_have_options_that_exist():
             assert set(re.findall(r"--[a-z-]+", example)) <= known, name
 
 
-def test_pipes_and_no_color_get_no_escape_codes():
-    command = "from creases.cli.console import out, print_next; out.print('[bold red]a[/]'); print_next('b', 'c')"
+def test_pipes_and_no_color_get_no_escape_codes_and_no_name_controls_a_terminal():
+    command = "from creases.cli.console import note, out, print_next; note('\\x1b]0;t\\x07'); "
+    command += "out.print('[bold red]a[/]\\x9b31m\\u202e'); print_next('b', 'c')"
     for values in ({}, {"NO_COLOR": "1", "FORCE_COLOR": "1"}):
         done = subprocess.run(
             [sys.executable, "-c", command], env={**os.environ, **values}, capture_output=True, check=True
         )
-        assert done.stdout == b"a\n\nNext: b  # c\n"
+        assert done.stdout == b"a\\x9b31m\\u202e\n\nNext: b  # c\n"
+        assert done.stderr == b"\\x1b]0;t\n"  # rich rings no bells
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Growth through time: the pictures of an animation are those of its moments."""
+"""Growth and training through time: the pictures of an animation are those of its moments."""
 
 import sys
 from dataclasses import dataclass, replace
@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from matplotlib.collections import LineCollection, PolyCollection
 from PIL import Image
 
 import creases
 from creases.errors import FileError, InputError
 from creases.growth import History
-from creases.show import animate_growth, theme
+from creases.show import animate, theme
 from creases.show._animation import Scene, Stage, _shots
 from show.pictures import FOLDS, LABELS, POINTS, RECORD, history
 
@@ -46,8 +47,7 @@ LOOK: dict[str, Any] = {"history": TOLD, "X": POINTS, "y": LABELS, "dpi": 30}
 
 
 def animate_networks(networks, path, **options):
-    moments = [Moment(epoch, "training", None, net) for epoch, net in enumerate(networks)]
-    return animate_growth(moments, path, **options)
+    return animate(dict(enumerate(networks)), path, **options)
 
 
 def pictures(path):
@@ -61,7 +61,7 @@ def pictures(path):
 
 @pytest.mark.slow
 def test_every_moment_is_a_picture_and_growth_steps_stay_longer(tmp_path):
-    path = animate_growth(MOMENTS, tmp_path / "growth.gif", fps=5, **LOOK)
+    path = animate(MOMENTS, tmp_path / "growth.gif", fps=5, **LOOK)
     found = pictures(path)
     assert [duration for _, duration in found] == [200, 800, 2200]
     assert len({picture.tobytes() for picture, _ in found}) == 3
@@ -106,14 +106,14 @@ def test_axes_stand_still():
 
 def test_it_is_drawn_in_the_active_theme(tmp_path):
     with theme("dark"):
-        path = animate_growth(MOMENTS[:1], tmp_path / "dark.gif", beside=(), **LOOK)
+        path = animate(MOMENTS[:1], tmp_path / "dark.gif", beside=(), **LOOK)
     assert np.abs(pictures(path)[0][0][0, 0].astype(int) - [0x18, 0x1B, 0x20]).max() < 8
 
 
 @pytest.mark.slow
 def test_an_mp4_lasts_as_long_as_its_pictures(tmp_path):
     ffmpeg = pytest.importorskip("imageio_ffmpeg")
-    path = animate_growth(MOMENTS, tmp_path / "growth.mp4", fps=5, **LOOK)
+    path = animate(MOMENTS, tmp_path / "growth.mp4", fps=5, **LOOK)
     meta = next(ffmpeg.read_frames(str(path)))
     assert meta["duration"] == pytest.approx(0.2 + 0.8 + 2.2, abs=0.11)
     assert meta["codec"] == "h264"
@@ -125,7 +125,18 @@ def test_without_ffmpeg_the_extra_is_named(tmp_path, monkeypatch):
     with pytest.raises(
         InputError, match=r"path must end in \.gif without imageio-ffmpeg, .* pip install 'creases\[video\]'"
     ):
-        animate_growth(MOMENTS, tmp_path / "growth.mp4", **LOOK)
+        animate(MOMENTS, tmp_path / "growth.mp4", **LOOK)
+
+
+def test_a_network_recorded_in_a_training_loop_is_shown_as_it_was_at_that_epoch(tmp_path):
+    model, networks = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1)), {}
+    for epoch in (20, 0, 10):  # in any order
+        torch.nn.init.constant_(model[0].weight, 1 + epoch)
+        networks[epoch] = creases.read(model)
+    alone = [pictures(animate({e: networks[e]}, tmp_path / "one.gif", dpi=30))[0][0] for e in (0, 10, 20)]
+    film = [picture for picture, _ in pictures(animate(networks, tmp_path / "film.gif", dpi=30))]
+    assert all((one == other).all() for one, other in zip(film, alone, strict=True))
+    assert (film[0] != film[2]).any()
 
 
 def test_a_film_shows_some_of_many_networks_the_first_and_the_last_among_them(tmp_path):
@@ -157,12 +168,6 @@ def test_classes_of_one_input_are_shown_as_outputs_over_their_samples():
     assert film.range[1] < 1.1  # made for the outputs, not for the numbers of the classes
 
 
-def test_networks_without_samples_are_shown_around_the_origin(tmp_path):
-    for net, empty in ((FOLDS, np.zeros((0, 2))), (creases.read([([[1.0]], [0.0])]), np.zeros((0, 1)))):
-        path = animate_networks([net], tmp_path / "t.gif", X=empty, y=np.zeros(0), beside=(), dpi=30)
-        assert len(pictures(path)) == 1
-
-
 @pytest.mark.parametrize(
     ("networks", "options", "message"),
     [
@@ -175,13 +180,6 @@ def test_networks_that_cannot_be_animated_are_refused(networks, options, message
     with pytest.raises(InputError, match=message):
         animate_networks(networks, tmp_path / "t.gif", **options)
     assert not list(tmp_path.iterdir())
-
-
-def test_values_of_two_inputs_are_no_classes(tmp_path):
-    film = stage((), y=None)
-    film.picture(film.shots[0])
-    path = animate_networks([FOLDS], tmp_path / "t.gif", X=POINTS, y=LABELS + 0.5, beside=(), dpi=30)
-    assert path.is_file()
 
 
 def test_more_inputs_are_shown_on_a_slice(tmp_path):
@@ -214,5 +212,5 @@ def test_more_inputs_are_shown_on_a_slice(tmp_path):
 def test_what_cannot_be_animated_are_refused_and_nothing_is_written(options, kind, message, tmp_path):
     given = {"moments": MOMENTS, "path": "growth.gif", **LOOK, **options}
     with pytest.raises(kind, match=message):
-        animate_growth(given.pop("moments"), tmp_path / given.pop("path"), **given)
+        animate(given.pop("moments"), tmp_path / given.pop("path"), **given)
     assert not list(tmp_path.iterdir())

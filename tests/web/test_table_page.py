@@ -76,6 +76,11 @@ def drag(one: Visit, handle, right: float, down: float) -> None:
     one.page.mouse.up()
 
 
+def height(handle) -> float:
+    """Of a knot, as its label says it."""
+    return float(handle.get_attribute("aria-label").split(": ")[1].split()[0].strip(".").replace("−", "-"))
+
+
 def scores(one: Visit) -> list[list[float]]:
     """Before and after, of each part of the rows."""
     rows = one.page.locator(".effect tbody tr").all()
@@ -141,12 +146,18 @@ def test_the_keyboard_moves_and_removes_knots(wide):
     handles = card(wide, "temperature").locator(".handle")
     count = handles.count()
     assert count > 3
-    handles.nth(2).focus()
-    wide.page.keyboard.press("ArrowUp")
-    wide.until("document.querySelectorAll('.changes li').length === 1")
+    rises = []
+    for presses in (1, 1, 5):  # the first comes to a round height
+        before = height(handles.nth(2))
+        handles.nth(2).focus()
+        for _ in range(presses):
+            wide.page.keyboard.press("ArrowUp")
+        wide.until(f"document.querySelectorAll('.changes li').length === {1 + len(rises)}")  # one for quick keys
+        rises.append(height(handles.nth(2)) - before)
+    assert rises[2] == pytest.approx(5 * rises[1], rel=0.05)
     handles.nth(2).focus()
     wide.page.keyboard.press("Delete")
-    wide.until("document.querySelectorAll('.changes li').length === 2")
+    wide.until("document.querySelectorAll('.changes li').length === 4")
     assert handles.count() == count - 1
 
 
@@ -190,7 +201,7 @@ def test_all_of_it_has_a_name_and_contrast_and_fits(visit, studio, size, scheme)
 
 
 # After all that share one page: a page that opens takes the session over.
-def test_on_a_phone_the_effect_and_undo_stay_in_view_while_a_knot_is_dragged(visit, studio):
+def test_on_a_phone_the_effect_and_undo_stay_in_view_while_a_finger_drags_a_knot(visit, studio):
     one = visit("390")
     one.page.goto(studio.address)
     one.page.locator(".cards .card").first.wait_for()
@@ -199,11 +210,13 @@ def test_on_a_phone_the_effect_and_undo_stay_in_view_while_a_knot_is_dragged(vis
     handle.scroll_into_view_if_needed()
     box = handle.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    one.page.mouse.move(x, y)
-    one.page.mouse.down()
-    one.page.mouse.move(x, y + 20)
+    wire, scrolled = one.context.new_cdp_session(one.page), one.page.evaluate("scrollY")
+    for k in range(5):
+        event = {"type": "touchMove" if k else "touchStart", "touchPoints": [{"x": x, "y": y + 5 * k, "id": 0}]}
+        wire.send("Input.dispatchTouchEvent", event)
     assert re.search(r"temperature at [\d.]+: ", bar.inner_text())
-    one.page.mouse.up()
+    wire.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    assert one.page.evaluate("scrollY") == scrolled
     one.until("document.querySelectorAll('.changes li').length === 1")
     assert re.search(r"Held-out R2? ?.*→", bar.inner_text().replace("²", "2"))
     place = bar.bounding_box()

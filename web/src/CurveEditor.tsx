@@ -14,22 +14,22 @@ const ROOM = 0.2;
 type Held = { knot: number; output: number; x: number; y: number };
 
 export function CurveEditor({ column, input, outputs, chart }: ColumnCurve & { chart: ChartData }) {
-  const { held, take, move: moveHeld, release, cancel } = useDrag<Held>(chart, ({ x, y, output }) => `${column} at ${number(x, 5)}${outputs.length > 1 ? `, ${outputs[output]}` : ""}: ${number(y)}`);
   const [picked, pick] = useState<{ knot: number; output: number } | null>(null);
   const drawing = useRef<SVGGElement>(null);
   const curves = chart.series.filter((one) => one.kind === "line");
   const [low, high] = chart.y.range!;
   const range: [number, number] = [low - ROOM * (high - low), high + ROOM * (high - low)];
   const step = roundStep(range[1] - range[0]);
-  const series = held ? chart.series.filter((one) => one.kind !== "band").map((one) => (one === curves[held.output] ? withKnot(one, held.knot, held.x, held.y) : one)) : chart.series;
 
   const send = (change: Record<string, unknown>) => ask({ do: "edit", input, ...change }, "Changing the model…", "table");
-  const move = ({ knot, output, x, y }: Held) => {
+  const label = ({ x, y, output }: Held) => `${column} at ${number(x, 5)}${outputs.length > 1 ? `, ${outputs[output]}` : ""}: ${number(y)}`;
+  const { held, take, move, release, cancel, press, flush } = useDrag<Held>(chart, label, ({ knot, output, x, y }) => {
     const { x: xs, y: ys } = curves[output];
     const moved = x !== xs[knot] || y !== ys[knot];
     if (moved) send({ change: "move", knot, output, x, y });
     return moved;
-  };
+  });
+  const series = held ? chart.series.filter((one) => one.kind !== "band").map((one) => (one === curves[held.output] ? withKnot(one, held.knot, held.x, held.y) : one)) : chart.series;
   const at = (event: PointerEvent, place: Place, knot: number, output: number): Held => {
     const box = drawing.current!.ownerSVGElement!;
     const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(box.getScreenCTM()!.inverse());
@@ -39,17 +39,19 @@ export function CurveEditor({ column, input, outputs, chart }: ColumnCurve & { c
     const y = range[0] + ((place.y(range[0]) - inside) / (place.y(range[0]) - place.y(range[1]))) * (range[1] - range[0]);
     return { knot, output, x: placeKnot(xs, knot, x), y: roundTo(y, step) };
   };
-  const press = (event: KeyboardEvent, knot: number, output: number) => {
-    const { x: xs, y: ys } = curves[output];
+  const type = (event: KeyboardEvent, knot: number, output: number) => {
+    const xs = curves[output].x;
+    const { x, y } = held?.knot === knot && held.output === output ? held : { x: xs[knot], y: curves[output].y[knot] };
     if (event.key === "Delete" || event.key === "Backspace") return event.preventDefault(), remove(knot);
     const [right, up] = ({ ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] } as Record<string, number[]>)[event.key] ?? [0, 0];
     if (!right && !up) return;
     event.preventDefault();
     const wide = roundStep(xs[xs.length - 1] - xs[0], 1 / 50);
-    move({ knot, output, x: right ? placeKnot(xs, knot, xs[knot] + right * wide) : xs[knot], y: up ? roundTo(ys[knot] + up * 5 * step, step) : ys[knot] });
+    press({ knot, output, x: right ? placeKnot(xs, knot, x + right * wide) : x, y: up ? roundTo(y + up * 5 * step, step) : y });
   };
   const remove = (knot: number) => {
     pick(null);
+    flush();
     if (curves[0].x.length > 2) send({ change: "remove", knot });
   };
   const handle = (place: Place, knot: number, output: number, x: number, y: number) => (
@@ -64,10 +66,12 @@ export function CurveEditor({ column, input, outputs, chart }: ColumnCurve & { c
         pick({ knot, output });
         take({ knot, output, x, y });
       }}
-      onPointerMove={(event) => moveHeld(() => at(event, place, knot, output))}
-      onPointerUp={() => release(move)}
+      onPointerMove={(event) => move(() => at(event, place, knot, output))}
+      onPointerUp={release}
       onPointerCancel={cancel}
-      onKeyDown={(event) => press(event, knot, output)}
+      onTouchStart={(event) => event.preventDefault()} // else a finger scrolls: touch-action does nothing within an SVG
+      onKeyDown={(event) => type(event, knot, output)}
+      onBlur={flush}
       onFocus={() => pick({ knot, output })}
     />
   );

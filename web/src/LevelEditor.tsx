@@ -19,28 +19,27 @@ type Held = { row: number; output: number; y: number };
 export function LevelEditor({ column, outputs, levels = [], chart }: ColumnCurve & { chart: LevelsData }) {
   const several = outputs.length > 1;
   const label = ({ row, output, y }: Held) => `${levels[row]}${several ? `, ${outputs[output]}` : ""}: ${number(y)}`;
-  const { held, take, move, release, cancel } = useDrag<Held>(chart, label);
+  const { held, take, move, release, cancel, press, flush } = useDrag<Held>(chart, label, ({ row, output, y }) => {
+    const moved = y !== chart.levels[row].values[output];
+    if (moved) ask({ do: "edit", change: "level", column, level: levels[row], output, y }, "Changing the model…", "table");
+    return moved;
+  });
   const [picked, pick] = useState<{ row: number; output: number } | null>(null);
   const limit = ROOM * chart.limit, step = roundStep(2 * limit);
   const value = (row: number, output: number) => (held?.row === row && held.output === output ? held.y : chart.levels[row].values[output]);
   const bars = chart.levels.map((bar, row) =>
     held?.row !== row ? bar : { ...bar, error: undefined, text: several ? "" : number(held.y), values: bar.values.map((_, output) => value(row, output)) });
 
-  const send = ({ row, output, y }: Held) => {
-    const moved = y !== chart.levels[row].values[output];
-    if (moved) ask({ do: "edit", change: "level", column, level: levels[row], output, y }, "Changing the model…", "table");
-    return moved;
-  };
   const at = (event: PointerEvent, row: number, output: number): Held => {
     const { left, width } = (event.currentTarget as Element).parentElement!.getBoundingClientRect();
     const share = Math.max(0, Math.min(1, (event.clientX - left) / (width || 1)));
     return { row, output, y: roundTo((2 * share - 1) * limit, step) };
   };
-  const press = (event: KeyboardEvent, row: number, output: number) => {
+  const type = (event: KeyboardEvent, row: number, output: number) => {
     const right = ({ ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 } as Record<string, number>)[event.key];
     if (!right) return;
     event.preventDefault();
-    send({ row, output, y: roundTo(value(row, output) + right * 5 * step, step) });
+    press({ row, output, y: roundTo(value(row, output) + right * 5 * step, step) });
   };
   const handle = (row: number, output: number, place: { left: string; top?: string }) => (
     <div
@@ -56,9 +55,10 @@ export function LevelEditor({ column, outputs, levels = [], chart }: ColumnCurve
         take({ row, output, y: chart.levels[row].values[output] });
       }}
       onPointerMove={(event) => move(() => at(event, row, output))}
-      onPointerUp={() => release(send)}
+      onPointerUp={release}
       onPointerCancel={cancel}
-      onKeyDown={(event) => press(event, row, output)}
+      onKeyDown={(event) => type(event, row, output)}
+      onBlur={flush}
       onFocus={() => pick({ row, output })}
     />
   );

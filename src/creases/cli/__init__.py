@@ -26,6 +26,7 @@ COMMANDS = {
     "predict": ("creases.cli.predict:predict_rows", "Predict new rows with the model of a table."),
     "export": ("creases.cli.export:export_file", "Write the model of a table as SQL, Python, Excel or ONNX."),
     "map": ("creases.cli.map:map_plane", "Map and draw every linear region of a network on a plane."),
+    "describe": ("creases.cli.describe:describe_model", "Say what a network or the model of a table is."),
     "explain": (
         "creases.cli.explain:explain_input",
         "Explain a row's prediction, or a network's decision at one input.",

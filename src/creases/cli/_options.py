@@ -70,6 +70,7 @@ Folder = Annotated[
         metavar="RUN", help="Folder of a model (creases fit, creases grow).", autocompletion=complete_files()
     ),
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 InputShape = Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")]
 Address = Annotated[
     str | None, typer.Option(metavar="HOST", help="Address of a running Ray cluster; default: start one here.")

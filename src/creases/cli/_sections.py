@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
+from creases._document import Section
 from creases.cli.console import note, print_table
 
 if TYPE_CHECKING:
@@ -21,15 +22,22 @@ LISTED = 40
 #: Columns of a table beyond which it does not fit a terminal.
 MAX_COLUMNS = 9
 
+#: Letters from which on cells of a last column are sentences, which stand below their table.
+LONGEST = 60
+
+#: Sentences of a table that a terminal shows; a file has all.
+SENTENCES = 12
+
 #: Letters of a line of a text file.
 WIDTH = 100
 
-Section = dict[str, Any]
 
+def section_parts(sections: Sequence[Section], *, full: bool = False) -> Iterator[RenderableType]:
+    """Yield the sections, by the questions that they answer, as what rich can print; charts are left out.
 
-def section_parts(sections: Sequence[Section]) -> Iterator[RenderableType]:
-    """Yield the sections, by the questions that they answer, as what rich can print; charts are left out."""
-    group = None
+    A file has what narrow views leave out, too: it is ``full``.
+    """
+    sections, group = [section for section in sections if full or not section.get("detail")], None
     for section in sections:
         is_alone = sum(each.get("group") == section.get("group") for each in sections) == 1
         if section.get("group") != group:
@@ -42,7 +50,8 @@ def section_parts(sections: Sequence[Section]) -> Iterator[RenderableType]:
         if section.get("text"):
             yield escape(section["text"])
         if table := _table_of(section):
-            yield from _table_parts(*table)
+            detail = section.get("table", {}).get("detail", ())
+            yield from _table_parts(*table, detail, len(table[1]) if full else SENTENCES)
         if section.get("note"):
             yield f"[dim]{escape(section['note'])}[/]"
 
@@ -67,18 +76,33 @@ def _table_of(section: Section) -> tuple[list[str], list[list[str]]] | None:
     return None
 
 
-def _table_parts(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[RenderableType]:
+def _table_parts(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], detail: Sequence[str], most: int
+) -> Iterator[RenderableType]:
+    """Yield a table; a last column of sentences follows below it, by the first cell of each row, of the first rows."""
     if not any(heads):  # names and what is said of them
         yield from (escape(": ".join(row)) for row in rows)
         return
-    if len(heads) > MAX_COLUMNS:
-        return
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for k, head in enumerate(heads):
-        table.add_column(escape(head), justify="right" if k else "left", no_wrap=not k)
-    for row in rows:
-        table.add_row(*map(escape, row))
-    yield table
+    shown = [k for k, head in enumerate(heads) if head not in detail]
+    has_sentences = any(len(row[-1]) > LONGEST for row in rows)
+    shown = shown[:-1] if has_sentences else shown
+    if len(shown) <= MAX_COLUMNS:
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        for k in shown:
+            is_text = not k or any(letter.isalpha() for row in rows for letter in row[k])
+            table.add_column(escape(heads[k]), justify="left" if is_text else "right", no_wrap=not k)
+        for row in rows:
+            table.add_row(*(escape(row[k]) for k in shown))
+        yield table
+    if has_sentences:
+        sentences = Table(box=None, pad_edge=False, show_header=False)
+        for row in rows[:most]:
+            sentences.add_row(escape(row[0]), escape(row[-1]))
+        yield ""
+        yield f"[dim]{escape(heads[-1])}[/]"
+        yield sentences
+        if len(rows) > most:
+            yield f"[dim]... and {len(rows) - most} more; the report has all[/]"
 
 
 def print_columns(encoding: TableEncoding) -> None:
@@ -96,8 +120,8 @@ def print_columns(encoding: TableEncoding) -> None:
 
 def print_readings(encoding: TableEncoding) -> None:
     """Say which texts are read as times and the like, which columns are ignored, and which look like IDs."""
-    read = [f"{column.name!r} as {column.kind.kind}" for column in encoding.columns if column.kind.is_reading]
-    if read:
+    chosen = [each for each in encoding.columns if each.kind.is_split or each.kind.codec.is_reading]
+    if read := [f"{each.name!r} as {each.kind.kind}" for each in chosen]:
         more = f" and {len(read) - LISTED:,} more" if len(read) > LISTED else ""
         note(f"Read: {', '.join(read[:LISTED])}{more}. Read a column otherwise with --kind-of COLUMN=KIND.")
     for name, text in encoding.doubtful.items():

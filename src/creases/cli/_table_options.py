@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
+from functools import wraps
+from inspect import Signature, signature
 from typing import Annotated, Any
 
 import typer
@@ -40,64 +43,100 @@ def data_argument(metavar: str, text: str) -> Any:
     return typer.Argument(metavar=metavar, help=text, autocompletion=complete_data)
 
 
-Target = Annotated[
-    str | None, data_option(metavar="COLUMN", help="Column to predict, by name or number; default: the last.")
-]
-TaskOption = Annotated[
-    Task | None,
-    data_option(
-        "--task", metavar="TASK", help="classification or regression; default: inferred from the target column."
-    ),
-]
-Inputs = Annotated[
-    list[str] | None,
-    data_option(
-        metavar="COLUMN",
-        help="Column to predict from, even if it looks like an ID or text; may be repeated. Default: all usable.",
-    ),
-]
-Drop = Annotated[list[str] | None, data_option(metavar="COLUMN", help="Column to ignore; may be repeated.")]
-Kinds = Annotated[
-    list[str] | None,
-    data_option(
-        "--kind-of",
-        metavar="COLUMN=KIND",
-        help="Read a column as number, quantity, share, category, ordinal, interval, date, month, time or "
-        "duration, or give its values in order: heat=cold<warm<hot; may be repeated.",
-    ),
-]
-Codes = Annotated[
-    list[str] | None,
-    data_option(
-        "--code",
-        metavar="COLUMN=NUMBER",
-        help="A number that stands for something else, such as income=-999, as a level of its own; may be repeated.",
-    ),
-]
-MissingOption = Annotated[
-    Missing,
-    data_option(
-        "--missing",
-        metavar="HOW",
-        help="Missing values: indicate (fill with the mean and add an indicator column), mean (fill with the mean, "
-        "or the most frequent category), drop (drop the rows), or error.",
-    ),
-]
-Header = Annotated[
-    bool | None, data_option("--header/--no-header", help="Whether the first row of a CSV file holds column names.")
-]
-TestFraction = Annotated[float, data_option(metavar="F", help="Fraction of rows held out for testing.")]
-ClassWeight = Annotated[
-    str | None, data_option(metavar="W", help="Class weights: balanced, or for each class, such as yes=5,no=1.")
-]
-Threshold = Annotated[
-    str,
-    data_option(
-        metavar="P",
-        help="Two classes: predict the second above this probability; or choose it to maximize f1, "
-        "balanced_accuracy or accuracy.",
-    ),
-]
+#: The default of every configuration, which the help shows.
+TEST_FRACTION = 0.2
+
+
+def _declare(
+    target: Annotated[
+        str | None, data_option(metavar="COLUMN", help="Column to predict, by name or number; default: the last.")
+    ] = None,
+    task: Annotated[
+        Task | None,
+        data_option(
+            "--task", metavar="TASK", help="classification or regression; default: inferred from the target column."
+        ),
+    ] = None,
+    inputs: Annotated[
+        list[str] | None,
+        data_option(
+            metavar="COLUMN",
+            help="Column to predict from, even if it looks like an ID or text; may be repeated. Default: all usable.",
+        ),
+    ] = None,
+    drop: Annotated[list[str] | None, data_option(metavar="COLUMN", help="Column to ignore; may be repeated.")] = None,
+    kinds: Annotated[
+        list[str] | None,
+        data_option(
+            "--kind-of",
+            metavar="COLUMN=KIND",
+            help="Read a column as number, quantity, share, category, ordinal, interval, date, month, time or "
+            "duration, or give its values in order: heat=cold<warm<hot; may be repeated.",
+        ),
+    ] = None,
+    codes: Annotated[
+        list[str] | None,
+        data_option(
+            "--code",
+            metavar="COLUMN=NUMBER",
+            help="A number that stands for something else, such as income=-999, as a level of its own; may be "
+            "repeated.",
+        ),
+    ] = None,
+    missing_marks: Annotated[
+        list[str] | None,
+        data_option(
+            "--missing-mark",
+            metavar="TEXT",
+            help="A text that stands for a missing value, instead of NA, N/A, NaN, null, None and ?; '' for empty "
+            "cells alone; may be repeated.",
+        ),
+    ] = None,
+    missing: Annotated[
+        Missing,
+        data_option(
+            "--missing",
+            metavar="HOW",
+            help="Missing values: indicate (fill with the mean and add an indicator column), mean (fill with the mean, "
+            "or the most frequent category), drop (drop the rows), or error.",
+        ),
+    ] = Missing.indicate,
+    header: Annotated[
+        bool | None, data_option("--header/--no-header", help="Whether the first row of a CSV file holds column names.")
+    ] = None,
+    test_fraction: Annotated[
+        float, data_option(metavar="F", help="Fraction of rows held out for testing.")
+    ] = TEST_FRACTION,
+    class_weight: Annotated[
+        str | None, data_option(metavar="W", help="Class weights: balanced, or for each class, such as yes=5,no=1.")
+    ] = None,
+    threshold: Annotated[
+        str,
+        data_option(
+            metavar="P",
+            help="Two classes: predict the second above this probability; or choose it to maximize f1, "
+            "balanced_accuracy or accuracy.",
+        ),
+    ] = "0.5",
+) -> None:
+    """Declare the options, as typer reads them; a command finds their values in its context."""
+
+
+def learns_from_table(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command, behind its context and its data, the options of every command that learns from a table."""
+    shared = signature(_declare, eval_str=True).parameters
+    first, second, *others = signature(command, eval_str=True).parameters.values()
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        command(**{name: value for name, value in values.items() if name not in shared})
+
+    parameters = [first, second, *shared.values(), *others]
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
 Force = Annotated[bool, output_option("--force", help="Overwrite another model in the folder.")]
 AsJson = Annotated[bool, output_option("--json", help="Print the result as JSON.")]
 
@@ -113,6 +152,7 @@ def read_source(values: dict[str, Any]) -> dict[str, Any]:
         "drop": _split_names(values["drop"]),
         "kinds": parse_pairs(values["kinds"], "kinds", "be a column and a kind such as when=category") or None,
         "codes": _parse_codes(values["codes"]) or None,
+        "missing_marks": tuple(values["missing_marks"]) if values["missing_marks"] else None,
     }
 
 

@@ -10,7 +10,7 @@ import typer
 
 from creases._text import plural
 from creases.cli._arguments import check_outputs
-from creases.cli._options import complete_files
+from creases.cli._options import AsJson, complete_files
 from creases.cli.console import command, load_kernels, note, print_json, print_next, show_progress
 from creases.cli.console import out as stdout
 
@@ -60,7 +60,7 @@ def animate_run(
         int, typer.Option(min=20, max=300, metavar="N", help="Resolution; a frame is about nine inches wide.")
     ] = 80,
     theme: Annotated[Paper, typer.Option(metavar="NAME", help="light or dark.")] = Paper.light,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Turn a run of creases grow into a GIF or MP4.
 
@@ -70,7 +70,7 @@ def animate_run(
     For example:
       creases animate out/moons --out moons.gif --fps 8
     """
-    from creases.show import animate_growth
+    from creases.show import animate
     from creases.show import theme as use_theme
     from creases.show.report import choose_slices
     from creases.tables import data_box, load_run
@@ -92,7 +92,7 @@ def animate_run(
         shown = {"box": cut.box, "origin": cut.origin, "basis": cut.basis, "features": cut.axes}
     with use_theme(theme.value), show_progress(1) as begin:
         begin("drawing")
-        animate_growth(
+        animate(
             run.snapshots,
             out,
             history=run.history,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 from creases._text import plural
 from creases.cli import _model as model
 from creases.cli._arguments import parse_shape
-from creases.cli._options import InputShape, Model, complete_files, complete_model
+from creases.cli._options import AsJson, InputShape, Model, complete_files, complete_model
 from creases.cli.console import INTERRUPTED, err, out, print_json, show_progress
 
 #: The exit code of a proof that is refused.
@@ -52,7 +52,7 @@ def check_proof_file(
         ),
     ] = None,
     input_shape: InputShape = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check a stored proof about a network, by code that shares nothing with the search.
 
@@ -86,11 +86,12 @@ def check_proof_file(
                 raise typer.Exit(REFUSED)
         begin("reading the network")
         shape = parse_shape(input_shape)
-        net, second = _load(model_, shape), None if other is None else _load(other, shape)
-        if prop is not None and prop.networks:
-            from creases.certify.properties import put_side_by_side
+        net: Any = _load(model_, shape)
+        second = None if other is None else _load(other, shape)
+        if prop is not None:
+            from creases.certify.properties import match_networks
 
-            net, second = put_side_by_side((net, net if second is None else second), prop), None
+            net, second = match_networks(net, second, prop), None
         try:
             result = check_proof(loaded, net, second, statement=statement, progress=report)
         except KeyboardInterrupt:

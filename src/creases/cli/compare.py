@@ -15,8 +15,9 @@ from rich.markup import escape
 from creases._files import write_atomically, write_json
 from creases.cli._arguments import parse_shape
 from creases.cli._model import load_model, read_points
-from creases.cli._options import HELP_OR_RUN, TABLES, InputShape, complete_files, complete_model
-from creases.cli.console import note, out, print_json, print_next, print_table, repeat_command, show_progress
+from creases.cli._options import HELP_OR_RUN, TABLES, AsJson, InputShape, complete_files, complete_model
+from creases.cli._sections import section_parts
+from creases.cli.console import note, out, print_json, print_next, repeat_command, show_progress
 from creases.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def compare_networks(
         typer.Option("--out", metavar="DIR", help="Folder for comparison.json, networks, pictures and report.html."),
     ] = None,
     device: Annotated[str, typer.Option(metavar="DEVICE", help="Torch device: cpu, cuda, cuda:1, ...")] = "cpu",
-    json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
+    json: AsJson = False,
 ) -> None:
     """Compare the decisions and coefficients of networks.
 
@@ -79,6 +80,7 @@ def compare_networks(
       creases compare old.onnx new.onnx --data test.csv --out out/compare
     """
     from creases.compare import similarity
+    from creases.compare.differences import difference_at_samples
 
     if folder is not None and folder.exists() and not folder.is_dir():
         raise FileError(f"cannot write to {folder}: it is a file; give a folder")
@@ -90,7 +92,8 @@ def compare_networks(
         fitted = rows.train if rows.y is not None else None
         result = similarity(nets, rows.X, y=rows.y, train=fitted, progress=lambda what, done, total: begin(what))
         begin("finding what changed")
-        changed = _difference(nets, rows.X, rows.y)
+        first, second, *_ = nets.values()
+        changed = difference_at_samples(first, second, rows.X, rows.y)
         if folder is not None:
             begin("writing")
             write_comparison(result, changed, rows, nets, folder, ["creases", *sys.argv[1:]])
@@ -99,10 +102,7 @@ def compare_networks(
     if json:
         print_json(as_json(result, changed, rows))
         return
-    _print(result, rows.source)
-    out.print(f"from {result.names[0]} (a) to {result.names[1]} (b)", style="bold")
-    for sentence in str(changed).splitlines():
-        out.print(escape(sentence), soft_wrap=True)
+    _print(result, changed, rows.source)
     if folder is None:
         print_next(repeat_command("--out", "comparison"), "save the comparison as an HTML report")
     else:
@@ -110,47 +110,28 @@ def compare_networks(
 
 
 def _read(models: list[str], shape: tuple[int, ...] | None, device: str) -> dict[str, Network]:
+    import torch
+
     if len(models) < 2:
         raise InputError("models", "be at least two networks", "one")
     names = [Path(name).stem if Path(name).suffix else name for name in models]
     short = names if len(set(names)) == len(names) else models
     if len(set(short)) < len(short):
         raise InputError("models", "be different networks", "the same twice")
-    return {name: _reduce_precision(load_model(path, shape)).to(device)
-            for name, path in zip(short, models, strict=True)}  # fmt: skip
+    nets = {name: load_model(path, shape) for name, path in zip(short, models, strict=True)}
+    # Networks of images are in float32, in which they were trained; small ones stay in float64.
+    return {name: (net if net.n_in <= 256 else net.to(torch.float32)).to(device) for name, net in nets.items()}
 
 
-def _reduce_precision(net: Network) -> Network:
-    """Return networks of images in float32, in which they were trained; small ones stay in float64."""
-    import torch
+def _print(result: Similarity, changed: SampleDifference, source: str) -> None:
+    from creases.compare import Difference
 
-    return net.to(torch.float32) if net.n_in > 256 else net
-
-
-def _print(result: Similarity, source: str) -> None:
-    from creases.show.report import MEASURES, format_float, measure_title, pair_rows
-
-    order = result.order()
-    names = [result.names[i] for i in order]
-    scores = [""] * len(names) if result.accuracy is None else [f"{100 * result.accuracy[i]:.2f} %" for i in order]
-    print_table(f"{len(names)} networks at {source}", [*zip(names, scores, strict=True)], ("network", "accuracy"))
-    if len(names) == 2:
-        print_table("similarity", [(f"{name}: {meaning}", value) for name, meaning, value in pair_rows(result)])
-        return
-    for key, meaning in MEASURES.items():
-        matrix = getattr(result, key)
-        if matrix is None:
-            continue
-        rows = [(name, *(format_float(matrix[i, j], 3) for j in order)) for name, i in zip(names, order, strict=True)]
-        print_table(f"{measure_title(key)}: {meaning}", rows, ("", *names))
-
-
-def _difference(nets: dict[str, Network], X: NDArray[Any], y: NDArray[np.int64] | None) -> SampleDifference:
-    """Compare the first network with the second."""
-    from creases.compare.differences import difference_at_samples
-
-    a, b, *_ = nets.values()
-    return difference_at_samples(a, b, X, y)
+    a, b, *_ = result.names
+    out.print(escape(f"{len(result.names)} networks at {source}"), style="bold")
+    words, *tables = Difference(samples=changed).describe().sections
+    changes = {**words, "title": f"from {a} (a) to {b} (b)"}
+    for part in section_parts([*result.describe().sections, changes, *tables]):
+        out.print(part, soft_wrap=isinstance(part, str))
 
 
 # Samples that networks are compared at: images by name, or a file.

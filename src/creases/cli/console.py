@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -15,16 +16,30 @@ from typing import Any
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.segment import Segment
 from rich.table import Table
 
+from creases._document import Document
 from creases.errors import CreasesError, InputError
+
+#: Characters that a terminal obeys: control characters, and those that turn the direction of text.
+_OBEYED = re.compile("[\\x00-\\x09\\x0b-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069]")
+
+
+class _Console(Console):
+    """A console that shows what a terminal would obey as Python writes it: names of tables may have any characters."""
+
+    def render(self, *arguments: Any, **options: Any) -> Iterable[Segment]:
+        for part in super().render(*arguments, **options):
+            shown = _OBEYED.sub(lambda match: ascii(match[0])[1:-1], part.text)
+            yield part if part.control else Segment(shown, part.style)
 
 
 def _console(*, stderr: bool = False) -> Console:
     """Return a console that prints no escape codes, not even bold ones, where NO_COLOR is set."""
     if os.environ.get("NO_COLOR"):
-        return Console(stderr=stderr, highlight=False, color_system=None)
-    return Console(stderr=stderr, highlight=False)
+        return _Console(stderr=stderr, highlight=False, color_system=None)
+    return _Console(stderr=stderr, highlight=False)
 
 
 out = _console()
@@ -163,6 +178,12 @@ def repeat_command(*more: str) -> str:
 def print_json(value: dict[str, Any]) -> None:
     """Print a result as JSON on stdout; with ``--json`` nothing else goes there."""
     typer.echo(json.dumps(value, indent=2))
+
+
+def print_facts(document: Document, more: Sequence[tuple[str, str]] = ()) -> None:
+    """Print the first section of a document, names and what is said of each, and more of them."""
+    section = document.sections[0]
+    print_table(section["title"], [*((name, said) for name, said in section["table"]["rows"]), *more])
 
 
 def print_table(

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from creases.cli.console import load_kernels, out, print_table
+from creases.cli.console import load_kernels, out, print_facts
 from creases.cli.grow import interruptible
-from creases.cli.map import summarize, summary_rows
+from creases.cli.map import timed_document
 from creases.errors import CreasesError
 
 if TYPE_CHECKING:
-    from creases.cli.grow._report import Report
+    from creases._document import Document
+    from creases.cli.grow._result import Report
     from creases.regions import PlanePartition
 
 PROBLEM = "xor_circles"
@@ -39,9 +40,9 @@ def run_demo(
 
     settings = RunSettings(PROBLEM, config=GrowthConfig(seed=seed))
     report, files = interruptible(folder, lambda: fit_into(settings, folder, force=is_demo(folder), fresh=True))
-    partition, result = map_grown(report)
+    partition, document = map_grown(report)
     files["map"] = draw(report, partition, folder / MAP)
-    print_table("The regions of the grown network", summary_rows(result))
+    print_facts(document)
     out.print()
     print_result(report, files)
 
@@ -56,15 +57,15 @@ def is_demo(folder: Path) -> bool:
         return False
 
 
-def map_grown(report: Report) -> tuple[PlanePartition, dict[str, Any]]:
-    """Every region of the grown network around the data, and the summary of them."""
+def map_grown(report: Report) -> tuple[PlanePartition, Document]:
+    """Every region of the grown network around the data, and what is said of them."""
     from creases.regions import plane
     from creases.tables import data_box
 
     load_kernels()
     start = perf_counter()
-    partition = plane(report.experiment.network, data_box(report.data.problem.X))
-    return partition, summarize(partition, perf_counter() - start)
+    partition = plane(report.model.network, data_box(report.data.problem.X))
+    return partition, timed_document(partition, perf_counter() - start)
 
 
 def draw(report: Report, partition: PlanePartition, path: Path, *, dpi: int = 160) -> Path:

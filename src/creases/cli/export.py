@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from creases.cli._options import Folder
+from creases.cli._options import AsJson, Folder
 from creases.cli.console import note, print_json, show_progress
 from creases.errors import InputError
 
@@ -17,12 +17,13 @@ def export_file(
     out: Annotated[Path, typer.Argument(metavar="FILE", help="The .sql, .py, .xlsx or .onnx file to write.")],
     table: Annotated[str, typer.Option(metavar="NAME", help="SQL: name of the table with the rows.")] = "rows",
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write the model of a table as SQL, Python, Excel or ONNX.
 
-    The file takes the columns of the table: numbers, words as text, dates as text (2021-03-05 14:30:00). It is compared
-    with the model on rows of the table and at every knot of its curves, and the largest deviation is printed.
+    The file takes the cells of the table: numbers, texts, dates as ISO 8601 (2021-03-05 14:30:00); what it takes from
+    each column it says. It is run on rows of the table, at every knot and on odd cells, and written only if it predicts
+    what the model does, but for rounding; the largest deviation and what ran it are printed.
 
     For example:
       creases export out/homes homes.sql --table houses
@@ -39,8 +40,9 @@ def export_file(
         export = model.export(out, table=table)
     if as_json:
         print_json(
-            {"file": str(export.path), "rows": export.rows, "deviation": export.deviation, "bound": export.bound}
-            | {"decided_otherwise": export.decided}
+            {"file": str(export.path), "run_by": export.by, "rows": export.rows, "refused": export.unread}
+            | {"deviation": export.deviation, "bound": export.bound, "decided_otherwise": export.decided}
+            | {"renamed": dict(export.names)}
         )
         return
     note(str(export))

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from enum import StrEnum
-from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from creases._document import facts
 from creases._files import write_json
 from creases._text import plural
 from creases.cli._arguments import check_outputs, input_shape_of, parse_box, parse_shape, read_npy
 from creases.cli._model import Points, load_model, read_points
 from creases.cli._options import Model, complete_files
+from creases.cli._table_options import AsJson
 from creases.cli.console import (
     INTERRUPTED,
     command,
     load_kernels,
     note,
     option_panels,
+    print_facts,
     print_json,
     print_next,
     print_table,
@@ -34,6 +37,7 @@ from creases.errors import CreasesError, InputError, LimitError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from creases._document import Document
     from creases._typing import Floats
     from creases.network import Network
     from creases.regions import PlanePartition
@@ -43,6 +47,9 @@ if TYPE_CHECKING:
 
 #: Seconds from which on an estimate is worth a line, and units up to which a plane takes less time than the estimate.
 WORTH, FEW_UNITS = 5.0, 100
+
+#: Random points at which the pieces are compared with the network.
+CHECKED_POINTS = 10_000
 
 plane_option, compute_option, output_option = option_panels("Plane", "Computation", "Output")
 
@@ -111,7 +118,7 @@ def map_plane(
         Color, output_option(metavar="WHAT", help="What the colors show: regions, value or class.")
     ] = Color.classes,
     columns: Annotated[str | None, plane_option(metavar="A,B", help="Growth runs: plane along two columns.")] = None,
-    as_json: Annotated[bool, output_option("--json", help="Print the summary as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Map and draw every linear region of a network on a plane.
 
@@ -166,11 +173,11 @@ def map_plane(
         )
         partition, seconds = _find_regions(net, chosen, options, begin)
         begin("checking the pieces")
-        result = summarize(partition, seconds)
+        document = timed_document(partition, seconds)
         for path in paths:
             begin(f"writing {path.name}")
-            _write(partition, path, result, points, corners, color)
-    _print(result, paths, as_json)
+            _write(partition, path, document, points, corners, color)
+    _print(document, paths, as_json)
 
 
 def _map_run(folder: Path, columns: str | None, paths: list[Path], as_json: bool) -> None:
@@ -186,22 +193,34 @@ def _map_run(folder: Path, columns: str | None, paths: list[Path], as_json: bool
         begin("finding the regions")
         start = perf_counter()
         figure, partition = plot_run_map(run, columns)
-        result = summarize(partition, perf_counter() - start)
+        document = timed_document(partition, perf_counter() - start)
         for path in paths:
             begin(f"writing {path.name}")
             if path.suffix in (".npz", ".json"):
-                _write(partition, path, result, None, None, Color.classes)
+                _write(partition, path, document, None, None, Color.classes)
             else:
                 save_figure(figure, path)
-    _print(result, paths, as_json)
+    _print(document, paths, as_json)
 
 
-def _print(result: dict[str, Any], paths: list[Path], as_json: bool) -> None:
-    """Print the summary of a partition and the files written."""
+def timed_document(partition: PlanePartition, seconds: float) -> Document:
+    """Return what is said of a partition, compared with its network, and of the time that it took."""
+    from creases.regions.diagnostics import verify_partition
+
+    error = verify_partition(partition, points=CHECKED_POINTS).error_at_points
+    document = partition.describe(check=(CHECKED_POINTS, error))
+    (section,) = document.sections
+    rows = [*section["table"]["rows"], ["time", f"{seconds:.3g} s"]]
+    values = {**document.values, "seconds": round(seconds, 6)}
+    return replace(document, sections=[facts(section["title"], rows)], values=values)
+
+
+def _print(document: Document, paths: list[Path], as_json: bool) -> None:
+    """Print what is said of a partition and the files written."""
     if as_json:
-        print_json({**result, "files": [str(path) for path in paths]})
+        print_json({**document.values, "files": [str(path) for path in paths]})
         return
-    print_table("Partition", [*summary_rows(result), *(("written", str(path)) for path in paths)])
+    print_facts(document, [("written", str(path)) for path in paths])
     if not paths:
         print_next(repeat_command("--out", "map.png", "--out", "map.npz"), "save a picture and the regions")
         return
@@ -306,14 +325,14 @@ def _choose_axes(net: Network, box: str | None, axes: str, origin: Path | None, 
 
 
 def _write(
-    partition: PlanePartition, path: Path, result: dict[str, Any], data: Points | None, through: Corners, color: Color
+    partition: PlanePartition, path: Path, document: Document, data: Points | None, through: Corners, color: Color
 ) -> None:
     import numpy as np
 
     if path.suffix == ".npz":
         partition.save(path)
     elif path.suffix == ".json":
-        write_json(_partition_json(partition, result), path)
+        write_json({"summary": dict(document.values), **partition.to_dict()}, path)
     else:
         points = None if data is None else _on_plane(partition, data.X)
         y = None if data is None else data.y
@@ -329,78 +348,6 @@ def _on_plane(partition: PlanePartition, points: Floats) -> Floats:
     import numpy as np
 
     return np.asarray(np.linalg.lstsq(partition.basis, (points - partition.origin).T)[0].T)
-
-
-#: Random points at which the pieces are compared with the network, and the seed that draws them.
-CHECKED_POINTS, SEED = 10_000, 0
-
-
-def _largest_difference(partition: PlanePartition) -> float:
-    """Return the largest ``|f(x) - (J t + y)|`` over random points of the box, the piece found by ``locate``."""
-    import numpy as np
-
-    low, high = partition.box[:, 0], partition.box[:, 1]
-    t = np.random.default_rng(SEED).uniform(low, high, (CHECKED_POINTS, 2))
-    region = partition.locate(t)
-    piece = partition.pieces()
-    by_piece = np.einsum("nmk,nk->nm", piece.J[region], t) + piece.y[region]
-    by_network = np.asarray(partition.net(partition.points(t))).reshape(by_piece.shape)
-    return float(np.abs(by_piece - by_network).max())
-
-
-def summarize(partition: PlanePartition, seconds: float) -> dict[str, Any]:
-    """Return the summary of a partition that took ``seconds``, ready for JSON."""
-    areas = partition.areas()
-    boundary = partition.boundary()
-    return {
-        "network": repr(partition.net),
-        "box": partition.box.tolist(),
-        "regions": partition.count,
-        "vertices": len(partition.vertices),
-        "edges": len(partition.edges),
-        "area": {"all": float(areas.sum()), "largest": float(areas.max()), "smallest": float(areas.min())},
-        "boundary": {"segments": len(boundary.edges), "length": boundary.length},
-        "certificate": {"points": CHECKED_POINTS, "largest_difference": _largest_difference(partition)},
-        "seconds": round(seconds, 6),
-    }
-
-
-def summary_rows(summary: dict[str, Any]) -> list[tuple[str, ...]]:
-    """Return the summary as rows of names and values."""
-    area, boundary, certificate = summary["area"], summary["boundary"], summary["certificate"]
-    box = " x ".join(f"[{low:g}, {high:g}]" for low, high in summary["box"])
-    return [
-        ("network", summary["network"]),
-        ("box", box),
-        ("regions", f"{summary['regions']:,}"),
-        ("vertices, edges", f"{summary['vertices']:,}, {summary['edges']:,}"),
-        ("largest, smallest area", f"{area['largest']:.4g}, {area['smallest']:.4g}"),
-        ("boundary", f"{boundary['length']:.6g} long, {plural(boundary['segments'], 'segment')}"),
-        (
-            "check",
-            f"differs from the network by at most {certificate['largest_difference']:.1e} at "
-            f"{certificate['points']:,} random points",
-        ),
-        ("time", f"{summary['seconds']:.3g} s"),
-    ]
-
-
-def _partition_json(partition: PlanePartition, summary: dict[str, Any]) -> dict[str, Any]:
-    """Return a partition as plain lists: polygons, the unit behind each edge, the affine function of each region."""
-    corners, starts = partition.corners.tolist(), partition.starts.tolist()
-    piece, boundary = partition.pieces(), partition.boundary()
-    return {
-        "summary": summary,
-        "slice": {"origin": partition.origin.tolist(), "basis": partition.basis.tolist()},
-        "vertices": partition.vertices.tolist(),
-        "values": partition.values.tolist(),
-        "edges": partition.edges.tolist(),
-        "edge_units": partition.edge_units.tolist(),
-        "edge_regions": partition.edge_regions.tolist(),
-        "regions": [corners[a:b] for a, b in pairwise(starts)],
-        "pieces": {"J": piece.J.tolist(), "y": piece.y.tolist()},
-        "boundary": {"segments": boundary.segments.tolist(), "classes": boundary.classes.tolist()},
-    }
 
 
 def _write_picture(

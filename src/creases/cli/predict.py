@@ -9,7 +9,7 @@ import typer
 
 from creases._text import plural
 from creases.cli._arguments import check_outputs
-from creases.cli._options import TABLES, Address, Engine, Folder, complete_files
+from creases.cli._options import TABLES, Address, AsJson, Engine, Folder, complete_files
 from creases.cli.console import command, note, print_json, print_next, print_table, repeat_command, show_progress
 from creases.errors import InputError
 
@@ -75,7 +75,7 @@ def predict_rows(
         Engine, typer.Option(metavar="NAME", help="Where blocks are predicted: local processes, serial or ray.")
     ] = Engine.local,
     address: Address = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Predict new rows with the model of a table.
 
@@ -99,7 +99,8 @@ def predict_rows(
             raise InputError("out", "be a new file", str(out), "overwrite it with {0}", [("force", True)])
     is_parallel = n_jobs is not None or engine is not Engine.local
     where: dict[str, Any] = {"n_jobs": n_jobs, "engine": engine.value, "address": address}
-    if not data.is_file() or (out is not None and data.suffix != ".npz" and (is_parallel or _is_large(data))):
+    in_blocks = is_parallel or (data.is_file() and data.stat().st_size > LARGE)
+    if not data.is_file() or (out is not None and data.suffix != ".npz" and in_blocks):
         if coverage is not None:
             raise InputError("coverage", "come with a file that is read as a whole", str(data), "predict it in parts")
         _predict_files(run, str(data), out, as_json, **where, header=header, budget=distance)
@@ -127,10 +128,6 @@ def predict_rows(
     if out is None:
         _print_rows(frame)
     _print(model, summary, out, run)
-
-
-def _is_large(data: Path) -> bool:
-    return data.stat().st_size > LARGE
 
 
 def _predict_files(run: Path, data: str, out: Path | None, as_json: bool, **options: Any) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from creases.cli._options import AsJson
 from creases.cli.console import print_json, print_next, print_table
 from creases.errors import FileError
 
 
-def list_problems(as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False) -> None:
+def list_problems(as_json: AsJson = False) -> None:
     """List the built-in data sets.
 
     Each name can be used wherever a command takes data: creases grow moons --out out/moons.
@@ -35,15 +34,7 @@ def _describe(name: str) -> dict[str, Any]:
 
     if name in ("mnist", "cifar10"):
         return _describe_images(name)
-    problem = get(name)
-    return {
-        "name": name,
-        "rows": len(problem.X),
-        "inputs": problem.X.shape[1],
-        "classes": None if problem.classes is None else len(problem.classes),
-        "task": problem.task,
-        "description": problem.description,
-    }
+    return dict(get(name).describe().values)
 
 
 def _describe_images(name: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from creases.cli._arguments import check_outputs, parse_box
-from creases.cli._options import complete_files
+from creases.cli._options import AsJson, complete_files
 from creases.cli.console import load_kernels, note, print_json, print_next, show_progress
 from creases.cli.console import out as stdout
 from creases.errors import InputError
@@ -48,7 +48,7 @@ def write_report(
     target: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Target column of that table; default: the last.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write what a command found as a single HTML page.
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 
 from creases.cli._arguments import check_outputs
-from creases.cli._options import TABLES, complete_files
+from creases.cli._options import TABLES, AsJson, complete_files
 from creases.cli.console import (
     announce_compiling,
     out,
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from creases._typing import Floats
     from creases.splines import OptimalFit
 
-NETWORKS = (".safetensors", ".onnx")
 DATA = "A .csv, .tsv, .parquet or .npz file."
 OUT = "Write a picture (.png, .svg), the pieces (.csv) or a network (.safetensors, .onnx); may be repeated."
 
@@ -33,19 +31,15 @@ OUT = "Write a picture (.png, .svg), the pieces (.csv) or a network (.safetensor
 def fit_spline(
     table: Annotated[Path, typer.Argument(metavar="DATA", help=DATA, autocompletion=complete_files(*TABLES))],
     target: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column to predict; the last.")] = None,
-    x: Annotated[
-        str | None,
-        typer.Option("--x", metavar="COLUMN", help="Column to predict from, of numbers or dates; the first."),
-    ] = None,
-    pieces: Annotated[
-        str, typer.Option(metavar="N", help="Number of pieces; bic or cv (cross-validation) chooses it.")
-    ] = "bic",
+    x: Annotated[str | None, typer.Option("--x", metavar="COLUMN", help="Inputs: numbers or dates; the first.")] = None,
+    pieces: Annotated[str, typer.Option(metavar="N", help="Number of pieces; bic or cv chooses it.")] = "bic",
+    network: Annotated[Path | None, typer.Option(metavar="FILE", help="A network to describe on the data.")] = None,
     files: Annotated[list[Path] | None, typer.Option("--out", metavar="FILE", help=OUT)] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Fit a curve by the best piecewise-linear function.
 
-    Proved to be the best where possible.
+    The fit is proved to be the best where possible.
 
     For example:
       creases spline prices.csv --x year --target price --out prices.png
@@ -56,34 +50,54 @@ def fit_spline(
     from creases.splines import compile_kernels, optimal_fit
 
     paths = files or []
-    check_outputs(paths, (".png", ".svg", ".csv", *NETWORKS), "files")
+    check_outputs(paths, (".png", ".svg", ".csv", ".safetensors", ".onnx"), "files")
     if pieces not in ("bic", "cv") and not (pieces.isdecimal() and int(pieces)):
         raise InputError("pieces", "be a positive number, bic or cv", repr(pieces))
-    count: Any = int(pieces) if pieces.isdecimal() else pieces
     data = _read_table(table, target, x)
     with show_progress(2 + len(paths)) as begin, threadpool_limits(1):  # arrays are small
         begin("loading the kernels")
         compile_kernels(announce_compiling)
         begin("finding the best fit")
-        fit = optimal_fit(data.x, data.y, count)
+        fit = optimal_fit(data.x, data.y, cast(Any, int(pieces) if pieces.isdecimal() else pieces))
         rows = _list_pieces(fit, data)
         for path in paths:
             begin(f"writing {path.name}")
             _write(fit, rows, data, path)
+    words = _describe_network(network, data) if network else []
     error, bound = fit.sse / len(data.x), fit.lower_bound / len(data.x)
     if as_json:
-        numbers = {"error": error, "least_possible_error": bound, "is_optimal": fit.is_optimal}
+        numbers = {"error": error, "least_possible_error": bound, "is_optimal": fit.is_optimal, "network": words}
         print_json({"pieces": rows, **numbers, "selection": fit.selection, "files": list(map(str, paths))})
         return
     cells = [tuple(f"{v:.4g}" if isinstance(v, float) else v or "" for v in row.values()) for row in rows]
     heads = tuple(name.replace("_", " ") for name in rows[0])
     print_table(f"{data.output} by {data.input}: {len(data.x):,} samples", cells, heads)
     proof = "optimal, proved" if fit.is_optimal else f"no fit is below {bound:.4g}"
-    out.print(f"Mean squared error: {error:.4g} ({proof}).", style="dim", soft_wrap=True)
+    out.print("\n".join([f"Mean squared error: {error:.4g} ({proof}).", *words]), style="dim", soft_wrap=True)
     if paths:
         out.print(f"Wrote {', '.join(map(str, paths))}", soft_wrap=True)
     else:
         print_next(repeat_command("--out", "pieces.csv"), "write the slopes and knots")
+
+
+def _describe_network(path: Path, data: Samples) -> list[str]:
+    """Return where a network's breakpoints are, how gradient flow moves them, and which units are degenerate."""
+    import numpy as np
+
+    from creases.splines import breakpoints, from_module, theory
+
+    net, grid = from_module(path), np.linspace(data.x[0], data.x[-1], 10_001)
+    found = breakpoints(net)
+    inside = (found.x > data.x[0]) & (found.x < data.x[-1])
+    start = theory.breakpoint_density(grid, sw=1, sb=1, uniform=True).mean() * np.ptp(grid)
+    speed = theory.velocities(net, data.x, data.y).beta[found.unit] * inside
+    where = f"{inside.sum()} of {net.width} breakpoints between the first and the last sample (at first {start:.0%})."
+    lonely = f"{theory.lonely_samples(data.x, found.x).sum()} samples are alone in their piece."
+    moved = np.argsort(-np.abs(speed))[:3]
+    motion = [f"Gradient flow moves unit {found.unit[k]} from {found.x[k]:.4g} by {speed[k]:.3g}." for k in moved]
+    causes = theory.degenerate_units(net, data.x)
+    degenerate = [f"Degenerate ({cause.kind}): unit {', '.join(map(str, cause.units))}." for cause in causes]
+    return [where, lonely, *motion, *degenerate]
 
 
 class Samples(NamedTuple):
@@ -120,12 +134,10 @@ def _list_pieces(fit: OptimalFit, data: Samples) -> list[dict[str, Any]]:
     import numpy as np
 
     ends = np.clip([data.x[0], *fit.knots, data.x[-1]], data.x[0], data.x[-1])
-    values = fit.pieces.values[:, None] + fit.pieces.slopes[:, None] * (
-        np.stack([ends[:-1], ends[1:]], axis=1) - fit.pieces.anchors[:, None]
-    )
+    values = fit(ends)
     known = fit.statistics(data.x, data.y)
     names = ("value_at_begin", "value_at_end", "slope", "standard_error", "p_value")
-    columns = (*values.T, fit.pieces.slopes, known.standard_errors, known.p_values)
+    columns = (values[:-1], values[1:], fit.pieces.slopes, known.standard_errors, known.p_values)
     places: list[Any] = ends.tolist()
     if data.first_day:  # dates, with the time unless it is midnight
         moments = np.datetime64(data.first_day, "s") + (ends * 86400).round().astype("timedelta64[s]")
@@ -138,20 +150,19 @@ def _list_pieces(fit: OptimalFit, data: Samples) -> list[dict[str, Any]]:
 
 
 def _write(fit: OptimalFit, rows: list[dict[str, Any]], data: Samples, path: Path) -> None:
+    from pandas import DataFrame
+
     import creases.show as show
     import creases.splines as splines
     from creases._files import write_atomically
     from creases.network import read
 
-    if path.suffix in NETWORKS:
+    if path.suffix in (".safetensors", ".onnx"):
         read(splines.to_module(splines.to_shallow(fit.spline())), input_shape=(1,)).save(path)
     elif path.suffix == ".csv":
-        with write_atomically(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, rows[0])
-            writer.writeheader()
-            writer.writerows(rows)
+        with write_atomically(path) as temporary:
+            DataFrame(rows).to_csv(temporary, index=False)
     else:
-        names, window = (data.input, data.output), (float(data.x[0]), float(data.x[-1]))
         figure, (ax,) = show.new_figure(7, 4)
-        show.plot_pieces(fit, ax=ax, data=(data.x, data.y), window=window, names=names)
+        show.plot_pieces(fit, ax=ax, data=(data.x, data.y), names=(data.input, data.output))
         show.save_figure(figure, path)

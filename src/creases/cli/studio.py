@@ -37,21 +37,18 @@ def open_studio(
             raise
         raise RequestError(f"the studio needs {missing.name}: pip install 'creases[studio]'") from None
     if run is not None:
-        _check_run(run)
+        from creases.tables import FitSettings, load
+
+        FitSettings.load(
+            run
+        )  # refuses a folder without the model of a table, or a damaged one, before a page is opened
+        load(run)
+
+    def announce(address: str) -> None:
+        out.print(f"[bold]creases studio[/] is running at [link={address}]{address}[/link]", soft_wrap=True)
+        note("Press Ctrl-C to stop.")
+
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends it as Ctrl-C does
     with suppress(KeyboardInterrupt):  # how it is meant to end
-        serve(port, folder=run or "", browser=browser, ready=_ready)
+        serve(port, folder=run or "", browser=browser, ready=announce)
     note("Stopped. Start again with: creases studio")
-
-
-def _check_run(run: Path) -> None:
-    """Refuse a folder without the model of a table, or with a damaged one, before a page is opened."""
-    from creases.tables import FitSettings, load
-
-    FitSettings.load(run)
-    load(run)
-
-
-def _ready(address: str) -> None:
-    out.print(f"[bold]creases studio[/] is running at [link={address}]{address}[/link]", soft_wrap=True)
-    note("Press Ctrl-C to stop.")

@@ -11,7 +11,7 @@ import typer
 
 from creases.cli import _model as model
 from creases.cli._arguments import parse_shape
-from creases.cli._options import Address, Engine, InputShape, Model, complete_files, complete_model
+from creases.cli._options import Address, AsJson, Engine, InputShape, Model, complete_files, complete_model
 from creases.cli.console import command, divert_stdout, err, out, print_json, print_next, repeat_command, show_progress
 from creases.errors import InputError
 
@@ -56,7 +56,7 @@ def verify_property(
     ] = None,
     address: Address = None,
     input_shape: InputShape = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Prove a property of a network, or find a counterexample.
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from creases._display import to_html
+from creases._display import describe, to_html
+from creases._document import Document
 from creases._schema import optional, sequence
 from creases._validation import check_arguments
 from creases.certify.differences import as_pair
@@ -30,6 +31,10 @@ class Difference:
     def empty(self) -> bool:
         """Whether the networks are the same everywhere they were compared."""
         return all(part.empty for part in (self.samples, self.line, self.plane, self.box) if part is not None)
+
+    def describe(self) -> Document:
+        """Return the difference in words, and which decisions changed at samples."""
+        return describe(self)
 
     def _repr_html_(self) -> str:
         return to_html(self)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from creases._display import to_html
+from creases._display import describe, to_html
+from creases._document import Document
 from creases._schema import DICT
 from creases._text import OneLine
 from creases._typing import Floats, Progress
@@ -47,15 +47,13 @@ class Similarity(OneLine):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain lists, for JSON."""
-        measures = {name: getattr(self, name) for name in _MEASURES}
-        return {
-            "names": list(self.names),
-            "samples": self.samples,
-            **{name: None if values is None else values.tolist() for name, values in measures.items()},
-        }
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        plain = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in values.items()}
+        return plain | {"names": list(self.names)}
 
-
-_MEASURES = ("accuracy", "agreement", "cka", "distance", "cross_entropy", "mapped")
+    def describe(self) -> Document:
+        """Return the accuracy of each network, and every measure of all pairs."""
+        return describe(self)
 
 
 @check_arguments(networks=DICT)
@@ -140,17 +138,13 @@ def similarity(
     return Similarity(
         tuple(nets),
         at[0].count,
-        None if classes is None else np.array([_agreement(decision, classes) for decision in decided]),
-        np.array([[_agreement(a, b) for b in decided] for a in decided]),
+        None if classes is None else np.array([float((each == classes).double().mean()) for each in decided]),
+        np.array([[float((a == b).double().mean()) for b in decided] for a in decided]),
         alignment,
         apart,
         cross_entropies(at),
         mapped,
     )
-
-
-def _agreement(a: Tensor, b: Tensor) -> float:
-    return float((a == b).double().mean())
 
 
 def _check_networks(networks: Mapping[str, Network]) -> None:

@@ -1,4 +1,4 @@
-"""Animations of growth: regions, boundary, new creases and coefficients, as GIF or MP4."""
+"""Films of growth and of training: regions, boundary, new creases and coefficients, as GIF or MP4."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -19,16 +19,17 @@ from creases._files import write_atomically
 from creases._typing import Floats, Progress
 from creases._validation import check_box, check_choice, check_count, check_finite, check_numbers
 from creases.errors import FileError, InputError
+from creases.network import Network, NetworkLike, as_network
 from creases.regions import LinePartition, PlanePartition
 from creases.show import _style as style
 from creases.show._figures._growth import MAX_NUMBERED, draw_score, number_breakpoints
 from creases.show._figures._marks import crease_numbers, new_units, same_mistakes
 from creases.show._figures._network import plot_dual, plot_network
 from creases.show._figures._plane import check_data, plot_plane
+from creases.show.report._page import pluralize
 
 if TYPE_CHECKING:
     from creases.growth import History, Record, Scaling
-    from creases.network import Network
 
 
 # Write frames as a GIF (by Pillow) or an MP4 (by ffmpeg, ``pip install 'creases[video]'``).
@@ -117,8 +118,8 @@ def _ffmpeg() -> Any:
 Partition = PlanePartition | LinePartition
 Beside = Literal["curves", "network", "dual"]
 
-#: Left and lower margin and size of the main axes and width of the panels, in inches; characters of the text below.
-_LEFT, _BELOW, _SIZE, _PANELS, _CHARACTERS = 0.65, 1.55, 4.6, 3.6, 118
+#: Left margin and size of the main axes, width of the panels and height of the text below, in inches; its characters.
+_LEFT, _SIZE, _PANELS, _TEXT, _CHARACTERS = 0.65, 4.6, 3.6, 0.65, 118
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,12 +156,13 @@ class Stage:
         if "dual" in beside and not isinstance(shots[0].partition, PlanePartition):
             raise InputError("beside", "not have 'dual' for networks of one input", "'dual'")
         self.shots, self.scene = shots, scene
+        self.below = 0.9 + (0 if scene.history is None else _TEXT)  # legend, and reasons of growth steps
         width = _LEFT + _SIZE + 0.3 + (_PANELS + 0.2 if beside else 0)
-        height = _BELOW + _SIZE + 0.45
+        height = self.below + _SIZE + 0.45
         with style.style_context():
             self.figure = Figure(figsize=(width, height), dpi=dpi)
             self.canvas: Any = FigureCanvasAgg(self.figure)
-            self.main = self._axes(_LEFT, _BELOW, _SIZE, _SIZE)
+            self.main = self._axes(_LEFT, self.below, _SIZE, _SIZE)
             self.panels = self._panels(beside)
             ink = style.active_theme().ink
             self.title = self.figure.text(_LEFT / width, 1 - 0.24 / height, "", fontsize=10, color=ink, va="center")
@@ -198,7 +200,7 @@ class Stage:
         left, panels, count = _LEFT + _SIZE + 0.85, {}, len(beside)
         room = (_SIZE + 0.55 - 0.65 * (count - 1)) / max(1, count)
         for k, name in enumerate(beside):
-            bottom = _BELOW - 0.55 + (count - 1 - k) * (room + 0.65)
+            bottom = self.below - 0.55 + (count - 1 - k) * (room + 0.65)
             panels[str(name)] = self._axes(left, bottom + 0.05, _PANELS - 0.75, room)
         if "curves" in panels and self.scene.history is not None:
             draw_score(panels["curves"], self.scene.history)
@@ -352,8 +354,17 @@ class Snapshot(Protocol):
     def net(self) -> Network: ...
 
 
-def animate_growth(
-    snapshots: Sequence[Snapshot],
+class TrainingSnapshot(NamedTuple):
+    """A network during training, of which no growth step is known."""
+
+    epoch: int
+    net: Network
+    kind: str = "training"
+    record: None = None
+
+
+def animate(
+    snapshots: Sequence[Snapshot] | Mapping[int, NetworkLike],
     path: str | Path,
     *,
     history: History | None = None,
@@ -372,17 +383,17 @@ def animate_growth(
     dpi: int = 80,
     progress: Progress | None = None,
 ) -> Path:
-    """Write a growth run as ``.gif`` or ``.mp4``: regions, boundary, data and each new crease.
+    """Write training or growth as ``.gif`` or ``.mp4``: regions, boundary, data and each new crease.
 
     Parameters
     ----------
     snapshots
-        Networks during the run, in order, each with ``epoch``, ``kind``, ``record`` (the number of the growth step that
-        created it, or None) and ``net``.
+        Networks by epoch, such as ``{0: creases.read(model), ...}`` recorded in a training loop (``read`` copies the
+        weights), or the snapshots of a growth run (``creases.tables.load_run(folder).snapshots``).
     path
         The file to write; its ending selects the format. MP4 needs ``pip install 'creases[video]'``.
     history
-        History of the run, for the curves and for reason, fold point and typical sample of each growth step.
+        History of a growth run, for the curves and for reason, fold point and typical sample of each growth step.
     X, y
         Samples (n, d) in the units of the networks, and their classes or targets (n,). Not drawn on a slice.
     classes, features
@@ -408,18 +419,39 @@ def animate_growth(
     -------
     Path
         The file written.
+
+    Examples
+    --------
+    >>> import tempfile, torch, creases
+    >>> from creases import problems, show
+    >>> moons = problems.get("moons")
+    >>> X, y = torch.tensor(moons.X).float(), torch.tensor(moons.y)
+    >>> model = torch.nn.Sequential(torch.nn.Linear(2, 6), torch.nn.ReLU(), torch.nn.Linear(6, 2))
+    >>> optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    >>> networks = {}
+    >>> for epoch in range(3):
+    ...     networks[epoch] = creases.read(model)
+    ...     optimizer.zero_grad()
+    ...     torch.nn.functional.cross_entropy(model(X), y).backward()
+    ...     optimizer.step()
+    >>> show.animate(networks, tempfile.mkdtemp() + "/film.gif", X=X, y=y, dpi=20).name
+    'film.gif'
     """
+    if isinstance(snapshots, Mapping):
+        snapshots = [TrainingSnapshot(epoch, as_network(net)) for epoch, net in sorted(snapshots.items())]
     numbers = {record.number: record for record in history.records} if history is not None else {}
     selected = [snapshots[k] for k in _choose_evenly(len(snapshots), frames)]
     points, values = _check_points(X, y)
     scene = Scene(points, values, classes, features, scaling, history, names or {})
     panels: Sequence[Beside] = ("curves", "network") if history is not None and history.epochs else ("network",)
     domain = _window(selected[0].net, scene, box, origin, basis)
-    _check_features(features, domain)
+    if features is not None and len(features) != (axes := 1 if "a" in domain else 2):
+        raise InputError("features", f"have {axes} names", str(len(features)))
     if origin is not None:
         scene = Scene(None, None, classes, features, scaling, history, names or {})
     records = [_record_shown(k, selected, numbers) for k in range(len(selected))]
-    shots = _shots([snapshot.net for snapshot in selected], [snapshot.epoch for snapshot in selected], records, domain)
+    nets, epochs = [snapshot.net for snapshot in selected], [snapshot.epoch for snapshot in selected]
+    shots = _shots(nets, epochs, records, domain, history)
     return _write_film(shots, scene, panels if beside is None else beside, path, fps, dpi, progress)
 
 
@@ -475,14 +507,12 @@ def _window(net: Network, scene: Scene, box: Any, origin: Any, basis: Any) -> di
     return {name: value for name, value in domain.items() if value is not None}
 
 
-def _check_features(features: Sequence[str] | None, domain: dict[str, Any]) -> None:
-    axes = 1 if "a" in domain else 2
-    if features is not None and len(features) != axes:
-        raise InputError("features", f"have {axes} names", str(len(features)))
-
-
 def _shots(
-    nets: Sequence[Network], epochs: Sequence[int], records: Sequence[Record | None], domain: dict[str, Any]
+    nets: Sequence[Network],
+    epochs: Sequence[int],
+    records: Sequence[Record | None],
+    domain: dict[str, Any],
+    history: History | None = None,
 ) -> list[Shot]:
     from creases.regions import line, plane
 
@@ -494,23 +524,20 @@ def _shots(
         regions += partition.count
         if regions > MAX_REGIONS:
             raise InputError("frames", f"be few enough for at most {MAX_REGIONS:,} regions in all", str(len(nets)))
-        units, pieces = net.n_units, partition.count
-        words = f"{_step_words(net, record)}epoch {epoch:,}, {_plural(units, 'unit')}, {_plural(pieces, 'region')}"
+        size = f"{pluralize(net.n_units, 'unit')}, {pluralize(partition.count, 'region')}"
+        words = f"{_step_words(net, record, history)}epoch {epoch:,}, {size}"
         shots.append(Shot(partition, epoch, record, words))
     return shots
 
 
-def _step_words(net: Network, record: Record | None) -> str:
-    """Return what a frame shows of a growth step, for its title."""
-    if record is None:
+def _step_words(net: Network, record: Record | None, history: History | None) -> str:
+    """Return what a frame shows of a growth step and what became of it, for its title."""
+    if record is None or history is None:
         return ""
-    before = "before " if net.n_units == record.width[0] != record.width[1] else ""
-    undone = " (undone)" if record.undone and not before else ""
-    return f"{before}growth step {record.number}{undone}: "
-
-
-def _plural(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    if net.n_units == record.width[0] != record.width[1]:
+        return f"before growth step {record.number}: "
+    outcome = history.outcome(record)
+    return f"growth step {record.number}{f' ({outcome})' if outcome else ''}: "
 
 
 def _write_film(

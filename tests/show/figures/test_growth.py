@@ -47,30 +47,24 @@ def test_curves_are_the_historys_numbers(grown):
     assert score.get_ylabel() == "accuracy"
 
 
-def test_growth_steps_after_the_network_that_was_kept_are_hollow(grown):
-    *_, history = grown
-    kept = history.records[0].epoch
-    loss, *_ = plot_growth_curves(history, kept_epoch=kept)
-    marks = [line for line in loss.lines if line.get_marker() in ("v", "D", "s") and len(line.get_xdata())]
-    assert {line.get_color() for line in marks} == {"#FFFFFF"}
-    shown = [text.get_text() for text in plot_growth_curves(history, kept_epoch=kept)[1].get_legend().get_texts()]
-    assert "undone: no improvement" in shown
-    assert "network kept" in shown
-
-
-def test_growth_steps_that_did_not_pay_are_hollow(grown):
+def test_growth_steps_that_are_not_in_the_network_are_hollow_and_the_legend_says_why(grown):
     *_, history = grown
     first, *others = history.records
-    loss, score, _ = plot_growth_curves(replace(history, records=[replace(first, undone=True), *others]))
-    marks = [line for line in loss.lines if line.get_marker() in ("v", "D", "s") and len(line.get_xdata())]
-    hollow = [int(line.get_xdata()[0]) for line in marks if line.get_color() == "#FFFFFF"]
-    assert hollow == [first.epoch]
-    assert "undone: no improvement" in [text.get_text() for text in score.get_legend().get_texts()]
+    earlier = replace(history, kept=first.epoch)
+    undone = replace(history, records=[replace(first, undone=True), *others])
+    for changed, why in ((earlier, "not kept"), (undone, "undone: no improvement")):
+        loss, score, _ = plot_growth_curves(changed)
+        marks = [line for line in loss.lines if line.get_marker() in ("v", "D", "s") and len(line.get_xdata())]
+        hollow = [int(line.get_xdata()[0]) for line in marks if line.get_color() == "#FFFFFF"]
+        assert hollow == [each.epoch for each in changed.records if not changed.keeps(each)] != []
+        shown = [text.get_text() for text in score.get_legend().get_texts()]
+        assert why in shown
+        assert ("network kept" in shown) == (changed is earlier)
 
 
 def test_a_linear_model_that_was_kept_has_the_size_of_the_start(grown):
     *_, history = grown
-    _, score, size = plot_growth_curves(history, kept_epoch=0)
+    _, score, size = plot_growth_curves(replace(history, kept=0))
     assert size.get_title() == f"{history.epochs[0]['parameters']} parameters"
     assert "linear model kept" in [text.get_text() for text in score.get_legend().get_texts()]
 
@@ -113,7 +107,13 @@ def test_a_unit_that_was_removed_takes_its_number_with_it(grown):
 
     def marked(net, kept):
         view = GrowthView(None, creases.plane(net, [(-3, 3), (-3, 3)]), X, y, ("a", "b"), ("out", "in"))
-        return set(numbers_in(plot_growth(longer, view=view, kept_epoch=kept).subfigs[0].axes[0]))
+        return set(
+            numbers_in(
+                plot_growth(replace(longer, kept=kept, ended="" if kept is None else "enough"), view=view)
+                .subfigs[0]
+                .axes[0]
+            )
+        )
 
     assert last.number in marked(net, epoch)
     assert last.number not in marked(smaller, None)

@@ -135,10 +135,18 @@ def test_tracks_run_through_the_frames_and_births_and_deaths_are_marked(history,
     plot_tracks(history, ax=ax, window=(-10, 10))
     lines = ax.collections[-1].get_segments()
     assert sum(len(line) for line in lines) == len(history.x)
-    born, dead = ([e.x for e in history.events() if e.kind == kind] for kind in ("birth", "death"))
+    born, dead = ([e.x for e in history.events if e.kind == kind] for kind in ("birth", "death"))
     assert sorted(curve(ax, "births")[0]) == sorted(x for x in born if abs(x) < 10)
     assert sorted(curve(ax, "deaths")[0]) == sorted(x for x in dead if abs(x) < 10)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("$x$", "step")
+
+
+def test_predicted_motion_is_drawn_as_tangents_where_it_was_predicted(history, ax):
+    last = int(history.steps[-1])
+    plot_tracks(history, ax=ax, window=(-10, 10), predicted=[(1, np.array([0.5, 1.0]), np.array([0.1, np.nan]))])
+    (tangent,) = ax.collections[-1].get_segments()
+    np.testing.assert_allclose(tangent.mean(axis=0), [0.5, 1])
+    np.testing.assert_allclose(np.diff(tangent, axis=0)[0], [0.1 * last / 12.5, last / 12.5])
 
 
 def test_the_figure_has_fit_delta_slopes_and_errors(net, tmp_path):
@@ -187,35 +195,25 @@ X = np.array([0.0, 4.0])
 def draw(fit, **options):
     ax = Figure().subplots()
     plot_pieces(fit, ax=ax, **options)
-    knots, function = ax.collections
-    return ax, [segment[0, 0] for segment in knots.get_segments()], np.array(function.get_segments())
+    return ax, [segment[0, 0] for segment in ax.collections[0].get_segments()], ax.lines[-1].get_xydata()
 
 
-def test_pieces_are_drawn_between_knots_with_their_jumps():
-    fit = OptimalFit(Pieces([1.0, 3.0], [1.0, 0.0, -1.0], [0.0, 5.0, 3.0]), 0.0, None, 0.0, True, None, True)
-    ax, knots, segments = draw(fit, data=(X, X), window=(0, 4), names=("hour", "load"))
+def test_pieces_are_drawn_between_knots():
+    fit = OptimalFit(Pieces([1.0, 3.0], [1.0, 0.0, -1.0], [0.0, 1.0, 1.0]), 0.0, None, 0.0, True)
+    ax, knots, corners = draw(fit, data=(X, X), window=(0, 4), names=("hour", "load"))
     assert knots == [1, 3]
-    np.testing.assert_allclose(segments, [[[0, 0], [1, 1]], [[1, 5], [3, 5]], [[3, 3], [4, 2]]])
+    np.testing.assert_allclose(corners, [[0, 0], [1, 1], [3, 1], [4, 0]])
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_xlim()) == ("hour", "load", (0, 4))
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["data", "best fit"]
 
 
-def test_a_periodic_fit_is_drawn_in_every_period():
-    fit = OptimalFit(Pieces.through([0.5, 1.5], [0.0, 1.0], -1.0, -1.0), 0.0, None, 0.0, False, 2.0)
-    _, knots, segments = draw(fit, window=(0, 4))
-    assert knots == pytest.approx([0.5, 1.5, 2.5, 3.5])
-    np.testing.assert_allclose(segments[:, 0, 1], [0.5, 0, 1, 0, 1], atol=1e-12)
-    np.testing.assert_allclose(segments[:, 1, 1], [0, 1, 0, 1, 0.5], atol=1e-12)
-
-
 def test_a_line_without_knots_is_drawn():
-    line = OptimalFit(Pieces([], [2.0], [1.0]), 0.0, None, 0.0, True)
-    _, knots, segments = draw(line)
+    _, knots, corners = draw(OptimalFit(Pieces([], [2.0], [1.0]), 0.0, None, 0.0, True))
     assert knots == []
-    np.testing.assert_allclose(segments, [[[-1, -1], [1, 3]]])
+    np.testing.assert_allclose(corners, [[-1, -1], [1, 3]])
 
 
 def test_a_short_piece_far_away_is_drawn_with_its_own_slope():
     fit = OptimalFit(Pieces.through([1e9, 1e9 + 3e-6], [0.0, 1.0], 0.0, 0.0), 0.0, None, 0.0, True)
-    _, _, segments = draw(fit, window=(1e9 - 1e-5, 1e9 + 1e-5))
-    np.testing.assert_allclose(np.diff(segments[:, :, 1], axis=1)[:, 0], [0, 1, 0], atol=1e-6)
+    _, _, corners = draw(fit, window=(1e9 - 1e-5, 1e9 + 1e-5))
+    np.testing.assert_allclose(np.diff(corners[:, 1]), [0, 1, 0], atol=1e-6)

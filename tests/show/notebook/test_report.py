@@ -72,7 +72,7 @@ def test_a_history_and_an_estimator_are_told_whole(classifier):
     run, _ = parse(history.html)
     found = {section["title"]: section for section in run["sections"]}
     assert found["Curves"]["picture"]["light"].startswith("data:image/png")
-    assert classifier.history_.ended in found["Overview"]["text"]
+    assert classifier.history_.ending in found["Overview"]["text"]
     run, _ = parse(creases.report(classifier).html)
     assert any("The network is 2-" in section.get("text", "") for section in run["sections"])
 

@@ -15,11 +15,10 @@ from creases.tables._stages.pairs import PairHinges, Variable
 from readable_models import make_model
 
 
-def with_plane(text, first, second, hinges, weights):
-    """Return the graph of a plane of two columns, by the inputs of each."""
+def with_plane(text, hinges, weights):
+    """Return the graph of a plane of two columns."""
     model, problem = make_model(text, {})
-    groups = tuple(tuple(problem.features[j] for j in side) for side in (first, second))
-    plane = Plane(groups, hinges, np.asarray(weights, float)[:, None], {}, np.zeros(1))
+    plane = Plane(hinges, np.asarray(weights, float)[:, None], {}, np.zeros(1))
     model = replace(model, function=replace(model.function, planes=(plane,)))
     return model_graphs(model, X=problem.X)[-1]
 
@@ -33,7 +32,7 @@ def categories(n, m):
     variables = Variable("category", 0, np.array(first)), Variable("category", 1, np.array(second))
     places = np.array(pairs)
     hinges = PairHinges(variables, knots, places[:, 0], places[:, 1], np.tile([1.0, 1.0, -1.0], (len(pairs), 1)))
-    return with_plane("town,season,y\n" + rows, first, second, hinges, 0.1 * np.arange(len(pairs)) - 1)
+    return with_plane("town,season,y\n" + rows, hinges, 0.1 * np.arange(len(pairs)) - 1)
 
 
 def svg(picture, theme="light"):
@@ -61,7 +60,7 @@ def test_a_map_bends_at_its_creases_and_nowhere_else():
     knots = {0: np.array([0.0, 2.0, 8.0]), 1: np.array([0.0, 5.0, 6.0])}
     weights = np.array([[1.0, 1.0, -0.9], [1.0, -1.0, 0.1], [0.5, 1.0, -0.7]])
     hinges = PairHinges(variables, knots, np.zeros(3, int), np.ones(3, int), weights)
-    graph = with_plane(text, [0], [1], hinges, [2.0, -1.0, 1.5])
+    graph = with_plane(text, hinges, [2.0, -1.0, 1.5])
     lines = graph.creases()
     sides = [rng.uniform(0, (8, 6), (400, 2)) for _ in range(2)]
     ends = np.stack([sides[0], sides[0] + 0.05 * (sides[1] - sides[0])])  # short segments

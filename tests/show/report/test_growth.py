@@ -125,7 +125,7 @@ def test_the_last_frame_is_of_the_network_that_was_kept(circles, circles_report)
 def test_the_sections_tell_what_a_reader_asks(circles, circles_report):
     _, found, _ = circles_report
     titles = [one["title"] for one in found["sections"]]
-    wanted = ["Scores", "Overview", "Growth steps in detail", "Hardest samples", "Calibration", "Load the network"]
+    wanted = ["Scores", "Overview", "Growth steps", "Hardest samples", "Calibration", "Load the network"]
     assert [title for title in titles if title in wanted] == wanted
     assert titles[-1] == "About this report"
     assert found["sections"][0]["viewer"]  # of points in a plane the picture comes first
@@ -146,7 +146,7 @@ def test_the_sections_tell_what_a_reader_asks(circles, circles_report):
 
 def test_the_ledger_has_a_row_for_every_growth_step(circles, circles_report):
     _, found, _ = circles_report
-    table = section(found, "Growth steps in detail")["table"]
+    table = section(found, "Growth steps")["table"]
     history = History.load(circles / "history.json")
     columns = {name: [row[k] for row in table["rows"]] for k, name in enumerate(table["columns"])}
     assert columns["step"] == [str(record.number) for record in history.records]
@@ -161,7 +161,7 @@ def test_the_ledger_tells_what_the_networks_before_and_after_each_step_do(circle
     kept = load_run(circles)
     X, y, train = kept.data.problem.X, kept.data.problem.y, kept.data.train
     before = {one.epoch: one.net for one in kept.snapshots if one.kind == "before"}
-    table = section(found, "Growth steps in detail")["table"]
+    table = section(found, "Growth steps")["table"]
     rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
     grown = [one for one in kept.snapshots if one.kind == "grown"]
     assert [one.record for one in grown] == [int(row["step"]) for row in rows]

@@ -62,7 +62,7 @@ def test_a_network_is_better_worse_or_level_by_the_standard_error_of_the_differe
     right = birds.data.problem.y
     models = [Baseline(name, y, 1.0, 1.0, 0.5, None) for name, y in (("net", 1 - right), ("line", right))]
     assert "Worse than line on the test rows" in scores_section(birds.data, models)["text"]
-    assert "To try: more rows, or the better one of the other models." in scores_section(birds.data, models)["text"]
+    assert "To try: more rows; the better one of the other models." in scores_section(birds.data, models)["text"]
     assert "Better than net on the test rows" in scores_section(birds.data, models[::-1])["text"]
     level = scores_section(birds.data, [models[1], models[1]])["text"]
     assert "Level with line on the test rows (difference 0.000 ± 0.000 in accuracy)." in level
@@ -87,13 +87,12 @@ def test_calibration_has_the_frequency_of_the_second_class_in_each_bin(birds):
 
 def test_charts_of_effects_end_at_the_limits_of_the_column_and_have_a_place_for_every_category(birds):
     problem = birds.data.problem
-    names = {"names": problem.features, "classes": problem.classes}
+    names = {"names": problem.encoding.input_names, "classes": problem.classes}
     chart = _number_chart(effects(birds.net, problem.X, "size", **names))
     line = chart["series"][-1]
     assert [line["x"][0], line["x"][-1]] == pytest.approx([problem.X[:, 0].min(), problem.X[:, 0].max()], rel=1e-4)
-    assert line["y"][0] - line["y"][-1] == pytest.approx(
-        4 * (line["x"][-1] - line["x"][0]), rel=1e-3
-    )  # log-odds of small
+    fall = 4 * (line["x"][-1] - line["x"][0])  # of the log-odds of small
+    assert line["y"][0] - line["y"][-1] == pytest.approx(fall, rel=1e-3)
     chart = _category_chart(effects(birds.net, problem.X, "place", **names))
     assert chart["x"]["labels"] == ["x", "y", "z"]
     assert len(set(chart["series"][0]["y"])) == 1  # it has no effect

@@ -61,13 +61,14 @@ def test_while_a_run_goes_on_nothing_is_undone_and_no_network_is_kept(data, outc
 
 def test_a_growth_step_at_the_end_of_the_epoch_that_was_kept_is_undone(data, outcome):
     record = outcome.history.records[0]
-    assert record_json(record, data, record.epoch)["undone"]
-    assert not record_json(record, data, record.epoch + 1)["undone"]
+    for later, undone in ((0, True), (1, False)):
+        history = replace(outcome.history, kept=record.epoch + later)
+        assert record_json(record, data, history)["undone"] == undone
 
 
 def test_marks_are_in_the_datas_own_units(data, outcome):
     record = next(one for one in outcome.history.records if one.action == "grow")
-    found = record_json(record, data, None)
+    found = record_json(record, data, outcome.history)
     why, where = record.explanation["why"], record.explanation["where"]
     row = found["marks"]["instance"]
     assert np.allclose(data.scaling.inputs(data.problem.X[[row]])[0], why["features"], atol=1e-5)
@@ -79,15 +80,15 @@ def test_marks_are_in_the_datas_own_units(data, outcome):
 
 def test_rows_are_places_among_the_samples_shown_whatever_their_numbers_in_the_table(data, outcome):
     record = next(one for one in outcome.history.records if one.action == "grow")
-    all_ = record_json(record, data, None)
+    all_ = record_json(record, data, outcome.history)
     kept = np.sort([all_["marks"]["instance"], *range(0, len(data.problem.X), 2)])
     kept = np.unique(kept)
-    some = record_json(record, data, None, rows=kept)
+    some = record_json(record, data, outcome.history, rows=kept)
     assert kept[some["marks"]["instance"]] == all_["marks"]["instance"]
     assert kept[some["marks"]["mistakes"]].tolist() == [row for row in all_["marks"]["mistakes"] if row in kept]
     assert len(problem_json(data, rows=kept)["X"]) == len(kept)
     numbered = replace(data, source=replace(data.problem, rows=np.arange(len(data.problem.X)) - 1))
-    moved = record_json(record, numbered, None)
+    moved = record_json(record, numbered, outcome.history)
     assert moved["marks"]["instance"] == all_["marks"]["instance"] + 1
 
 

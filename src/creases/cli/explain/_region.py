@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from creases._document import Document, Section, facts, table
 from creases._typing import Floats
 from creases.cli import _arguments as arguments
 from creases.cli import _model as model
-from creases.cli.console import note, out, print_table
+from creases.cli.console import note
 from creases.errors import InputError
-from creases.tables import Columns
 
 if TYPE_CHECKING:
     from creases.network import Network
-    from creases.regions import Cell, Explanation
     from creases.tables import TableSplit
 
 
@@ -29,7 +28,9 @@ class Subject:
 
     net: Network
     x: Floats  #: in the network's input shape, or flattened
-    columns: Columns
+    names: tuple[str, ...]  #: (d,) of the inputs
+    weights: Floats  #: (d,) what a change of an input counts: in standard deviations, of a category 1 in all
+    unit: str  #: what distances are measured in
     classes: tuple[str, ...] | None = None
     regression: bool = False  #: a growth run that predicts a number
     title: str = "this input"
@@ -37,15 +38,6 @@ class Subject:
     def class_name(self, number: int) -> str:
         """Return what a class is called."""
         return f"class {number}" if self.classes is None else self.classes[number]
-
-    def input_name(self, number: int) -> str:
-        """Return what an input is called."""
-        return self.columns.names[number]
-
-    @property
-    def unit(self) -> str:
-        """What distances are measured in."""
-        return "standard deviations" if self.columns.count else "the units of the inputs"
 
 
 def load_subject(model_: str, input_: str | None, row: int | None, input_shape: str | None) -> Subject:
@@ -60,21 +52,23 @@ def load_subject(model_: str, input_: str | None, row: int | None, input_shape: 
     net = model.load_model(model_, arguments.parse_shape(input_shape) or arguments.input_shape_of(x))
     if x.size != net.n_in:
         raise InputError("input", f"have {net.n_in} numbers, one for each input of the network", f"{x.size}")
-    names = [f"x[{', '.join(map(str, index))}]" for index in np.ndindex(*net.input_shape)]
-    return Subject(net, x, Columns.unknown(names))
+    names = tuple(f"x[{', '.join(map(str, index))}]" for index in np.ndindex(*net.input_shape))
+    return Subject(net, x, names, np.ones(net.n_in), "the units of the inputs")
 
 
 def _of_run(folder: Path, input_: str | None, row: int | None) -> Subject:
     from creases.tables import load, load_settings
 
     table, data = load(folder), load_settings(folder).load_split()
-    problem = data.problem
+    problem, schema = data.problem, table.schema
     number = None if row is None else _find_row(data, row)
     x = arguments.read_input(input_ or "") if number is None else problem.X[number]
     return Subject(
-        table.schema.decision_network(table.network),
+        schema.decision_network(table.network),
         x,
-        Columns.from_data(problem.X, problem.features),
+        problem.features,
+        np.where([each.is_level for each in schema.encoder.features], np.sqrt(0.5), 1 / schema.spread),
+        "standard deviations",
         problem.classes,
         problem.classes is None,
         "this input" if row is None else f"{data.names['instance']} {row}",
@@ -96,11 +90,6 @@ def _find_row(data: TableSplit, row: int) -> int:
 SHOWN = 8
 
 
-def finite(number: float) -> float | None:
-    """Return a number, or None where it is infinite: JSON has no infinity."""
-    return float(number) if math.isfinite(number) else None
-
-
 def explain_subject(subject: Subject, budget: float, begin: Callable[..., None]) -> dict[str, Any]:
     """Return what decides an input as plain data, ready for JSON."""
     from creases.regions import cell
@@ -113,7 +102,8 @@ def explain_subject(subject: Subject, budget: float, begin: Callable[..., None])
         change = _nearest_change(subject, budget)
     except KeyboardInterrupt:
         note("Interrupted: the nearest change of decision was not searched to its end.")
-    return as_json_data(subject, region, why) | {"nearest_change": change}
+    named: dict[str, Any] = {"inputs": subject.names, "classes": subject.classes, "is_regression": subject.regression}
+    return why.to_dict(**named) | {"nearest_change": change}
 
 
 def _nearest_change(subject: Subject, budget: float) -> dict[str, Any] | None:
@@ -122,98 +112,51 @@ def _nearest_change(subject: Subject, budget: float) -> dict[str, Any] | None:
 
     if subject.regression:
         return None
-    weights = subject.columns.weights("l2")
     try:
-        answer = nearest(subject.net, subject.x.reshape(-1), weights=weights, budget=budget)
+        answer = nearest(subject.net, subject.x.reshape(-1), weights=subject.weights, budget=budget)
     except InputError as error:
         if error.param == "net":  # too large
             return None
         raise
     return {
         "class": None if answer.reached is None else subject.class_name(answer.reached),
-        "distance": finite(answer.distance),
-        "lower_bound": finite(answer.lower_bound),
+        "distance": answer.distance if math.isfinite(answer.distance) else None,  # JSON has no infinity
+        "lower_bound": answer.lower_bound if math.isfinite(answer.lower_bound) else None,
         "proved": answer.proved,
         "unit": subject.unit,
         "point": None if answer.point is None else answer.point.tolist(),
     }
 
 
-def as_json_data(subject: Subject, cell: Cell, why: Explanation) -> dict[str, Any]:
-    """Return the explanation of a region and its input as plain data, ready for JSON."""
-    crease, boundary, box = why.nearest_crease, why.nearest_boundary, why.bounding_box
-    sign = -1.0 if subject.regression and why.predicted == 0 else 1.0  # the margin of a number is the number itself
-
-    def unit(index: int) -> dict[str, Any]:
-        return {"unit": index, "name": str(cell.net.unit(index))}
-
-    return {
-        "network": repr(cell.net),
-        "class": why.predicted,
-        "runner_up": why.runner_up,
-        "names": None if subject.regression else [subject.class_name(k) for k in (why.predicted, why.runner_up)],
-        "outputs": why.outputs.tolist(),
-        "margin": sign * why.margin,
-        "offset": sign * why.offset,
-        "inputs": [
-            {
-                "input": [int(i) for i in np.unravel_index(j, cell.net.input_shape)],
-                "name": subject.input_name(int(j)),
-                "value": float(cell.x[j]),
-                "coefficient": sign * float(why.coefficients[j]),
-                "input_times_gradient": sign * float(why.input_times_gradient[j]),
-            }
-            for j in why.ranked_inputs
-        ],
-        "region": {
-            "radius": None if why.radius is None else finite(why.radius),
-            "unbounded": None if box is None else bool(np.isinf(box).any()),
-            "bounding_box": None if box is None else [[finite(end) for end in ends] for ends in box],
-            "facets": None if why.facet_units is None else [unit(int(u)) for u in why.facet_units],
-        },
-        "nearest_crease": None if crease is None else {**unit(crease.unit), "distance": crease.distance},
-        "boundary_in_region": None
-        if boundary is None or subject.regression
-        else {
-            "class": subject.class_name(boundary.classes[1]),
-            "distance": boundary.distance,
-            "point": boundary.point.tolist(),
-        },
-        "units": [
-            {**unit(int(u)), "activation_times_gradient": sign * float(why.activation_times_gradient[u])}
-            for u in why.ranked_units
-        ],
-    }
-
-
 # -- for people -------------------------------------------------------------------------------------------------------
 
 
-def print_explanation(e: dict[str, Any]) -> None:
-    """Print an explanation as tables."""
-    crease, region, names = e["nearest_crease"], e["region"], e["names"]
-    rows: list[tuple[str, ...]] = [("network", e["network"])]
+def describe_region(e: dict[str, Any]) -> Document:
+    """Return what decides an input as sections: the region, the inputs and the units that matter most."""
+    crease, region, names, units = e["nearest_crease"], e["region"], e["names"], e["units"]
+    rows = [("network", e["network"])]
     if names is None:
         rows.append(("prediction", f"{e['margin']:.6g}"))
     else:
+        boundary, at = e["boundary_in_region"], "does not cross this region"
+        if boundary is not None:
+            at = f"{boundary['distance']:.4g} away in the inputs' units, to {boundary['class']}; others may be nearer"
         rows.append(("decision", f"{names[0]}, ahead of {names[1]} by {e['margin']:.6g}"))
         rows.append(("nearest change of decision", _nearest_text(e["nearest_change"])))
-        rows.append(("boundary in this region", _boundary_text(e["boundary_in_region"])))
-    rows.append(
-        (
-            "nearest crease",
-            f"{crease['distance']:.4g} away in the inputs' units, unit {crease['name']}" if crease else "none",
-        )
-    )
-    rows.append(("region", _region_text(region)))
+        rows.append(("boundary in this region", at))
+    near = f"{crease['distance']:.4g} away in the inputs' units, unit {crease['name']}" if crease else "none"
+    rows += [("nearest crease", near), ("region", _region_text(region))]
     if region["facets"] is not None:
-        rows.append(("bounded by", _facets_text([facet["name"] for facet in region["facets"]])))
-    print_table("The linear region of this input", rows)
-    out.print()
-    _print_inputs(e)
-    if e["units"]:
-        out.print()
-        _print_units(e["units"])
+        creases = [facet["name"] for facet in region["facets"]]
+        more = f" and {len(creases) - SHOWN} more" if len(creases) > SHOWN else ""
+        listed = f"{len(creases)} creases: {', '.join(creases[:SHOWN])}{more}"
+        rows.append(("bounded by", listed if creases else "no crease"))
+    sections = [facts("The linear region of this input", rows), _input_section(e)]
+    if units:
+        title = f"Most important units ({min(SHOWN, len(units))} of {len(units)} that affect the margin)"
+        cells = [(row["name"], f"{row['activation_times_gradient']:.4g}") for row in units[:SHOWN]]
+        sections.append(table(title, ("unit", "activation × gradient"), cells))
+    return Document("Explanation", "", sections, e)
 
 
 def _nearest_text(change: dict[str, Any] | None) -> str:
@@ -231,12 +174,6 @@ def _nearest_text(change: dict[str, Any] | None) -> str:
     return f"at most {distance:.4g} and at least {bound:.4g} away in {unit}, to {change['class']} (out of time)"
 
 
-def _boundary_text(boundary: dict[str, Any] | None) -> str:
-    if boundary is None:
-        return "does not cross this region"
-    return f"{boundary['distance']:.4g} away in the inputs' units, to {boundary['class']}; others may be nearer"
-
-
 def _region_text(region: dict[str, Any]) -> str:
     from creases.regions import Explanation
 
@@ -246,35 +183,19 @@ def _region_text(region: dict[str, Any]) -> str:
     return f"{'unbounded' if region['unbounded'] else 'bounded'}, {ball}"
 
 
-def _facets_text(names: list[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return f"{len(names)} creases: {', '.join(names[:SHOWN])}{more}" if names else "no crease"
-
-
-def _print_inputs(e: dict[str, Any]) -> None:
-    box, rows = e["region"]["bounding_box"], []
+def _input_section(e: dict[str, Any]) -> Section:
+    """Return the inputs with the largest products; of the others their sum."""
+    box, rows, hidden = e["region"]["bounding_box"], [], e["inputs"][SHOWN:]
     for row in e["inputs"][:SHOWN]:
         numbers = (f"{row[key]:.4g}" for key in ("value", "coefficient", "input_times_gradient"))
         ends = "" if box is None or len(row["input"]) > 1 else _interval(box[row["input"][0]])
         rows.append((row["name"], *numbers, ends))
-    heads = ("input", "value", "coefficient", "input × gradient", "in the region")
-    print_table(f"{'Margin' if e['names'] else 'Prediction'} = {e['offset']:+.6g} {_rest(e['inputs'])}", rows, heads)
-
-
-def _rest(inputs: list[dict[str, Any]]) -> str:
-    hidden = inputs[SHOWN:]
-    if not hidden:
-        return "and these products"
     total = sum(row["input_times_gradient"] for row in hidden)
-    return f"and these products, and {total:+.4g} from {len(hidden)} more inputs"
+    more = f", and {total:+.4g} from {len(hidden)} more inputs" if hidden else ""
+    title = f"{'Margin' if e['names'] else 'Prediction'} = {e['offset']:+.6g} and these products{more}"
+    return table(title, ("input", "value", "coefficient", "input × gradient", "in the region"), rows)
 
 
 def _interval(ends: list[float | None]) -> str:
     low, high = ends
     return f"{'-inf' if low is None else format(low, '.4g')} to {'inf' if high is None else format(high, '.4g')}"
-
-
-def _print_units(units: list[dict[str, Any]]) -> None:
-    title = f"Most important units ({min(SHOWN, len(units))} of {len(units)} that affect the margin)"
-    rows: list[tuple[str, ...]] = [(row["name"], f"{row['activation_times_gradient']:.4g}") for row in units[:SHOWN]]
-    print_table(title, rows, ("unit", "activation × gradient"))

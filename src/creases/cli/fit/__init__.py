@@ -11,22 +11,11 @@ from creases.cli._options import complete_files
 from creases.cli._table_options import (
     FILES,
     AsJson,
-    ClassWeight,
-    Codes,
-    Drop,
     Force,
-    Header,
-    Inputs,
-    Kinds,
-    Missing,
-    MissingOption,
-    Target,
-    TaskOption,
-    TestFraction,
-    Threshold,
     data_argument,
     data_option,
     given_options,
+    learns_from_table,
     model_option,
     output_option,
     parse_pairs,
@@ -37,23 +26,13 @@ from creases.cli.console import note, print_json
 from creases.errors import RequestError
 
 #: Defaults of ``CurveConfig``, which the help shows.
-TEST_FRACTION, FAMILY, ENSEMBLE, SEED = 0.2, "auto", 1, 0
+FAMILY, ENSEMBLE, SEED = "auto", 1, 0
 
 
+@learns_from_table
 def fit_file(
     ctx: typer.Context,
     data: Annotated[str, data_argument("FILE", f"{FILES}; or a built-in problem (see: creases problems).")],
-    target: Target = None,
-    task: TaskOption = None,
-    inputs: Inputs = None,
-    drop: Drop = None,
-    kinds: Kinds = None,
-    codes: Codes = None,
-    missing: MissingOption = Missing.indicate,
-    header: Header = None,
-    test_fraction: TestFraction = TEST_FRACTION,
-    class_weight: ClassWeight = None,
-    threshold: Threshold = "0.5",
     max_memory: Annotated[
         float,
         data_option(

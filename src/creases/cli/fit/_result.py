@@ -14,9 +14,8 @@ from rich.markup import escape
 
 from creases._files import parse_json, read_text, write_atomically, write_json
 from creases.cli._sections import print_readings, section_parts, write_text
-from creases.cli.console import command, out, print_next
-from creases.errors import ColumnWarning
-from creases.show.report import table_document
+from creases.cli.console import command, note, out, print_next
+from creases.errors import ColumnWarning, InputError, RequestError
 from creases.tables import (
     Comparison,
     FitSettings,
@@ -74,10 +73,16 @@ def _write(fit: Fit, folder: Path) -> dict[str, Path]:
     files = {"model": folder / RunFile.DESCRIPTION}
     if model.schema.encoding is not None:
         files["table encoding"] = folder / RunFile.ENCODING
+    table = scored_rows(model).source if fit.settings.find_files() is None else None
+    if table is not None and (stored := fit.settings.store_rows(table, folder)) is not None:
+        files["rows"] = stored
     metrics = metrics_summary(model_baselines(model), scored_rows(model), model.schema.threshold)
     files["metrics"] = write_json(metrics, folder / RunFile.METRICS)
     if find_spec("onnx") is not None:
-        files["ONNX"] = model.export(folder / RunFile.ONNX).path
+        try:
+            files["ONNX"] = model.export(folder / RunFile.ONNX).path
+        except (InputError, RequestError) as refused:  # the model stands without it
+            note(f"no ONNX file: {refused}")
     files["text"] = folder / RunFile.REPORT
     with write_atomically(files["text"]) as temporary:
         temporary.write_text(_text(fit), encoding="utf-8")
@@ -113,26 +118,17 @@ def print_result(fit: Fit, files: dict[str, Path]) -> None:
 
 def _text(fit: Fit) -> str:
     """Return the model as plain text, with the errors on the test rows."""
-    return write_text([*_parts(fit), *section_parts(table_document(fit.model).errors)])
+    return write_text(_parts(fit, full=True))
 
 
-def _parts(fit: Fit) -> Iterator[RenderableType]:
+def _parts(fit: Fit, *, full: bool = False) -> Iterator[RenderableType]:
     assert fit.model.data is not None
     problem = fit.model.data.problem
     yield f"[bold]{escape(problem.name)}: {escape(problem.description)}[/]"
-    document = table_document(fit.model)
+    document = fit.model.describe()
     yield escape(document.lead)
-    yield from section_parts(document.summary)
-    if advice := _advice(fit):
+    yield from section_parts(document.sections, full=full)
+    models = model_baselines(fit.model)
+    if advice := baseline_warnings(models, scored_rows(fit.model)).get(models[-1].name):  # a constant
         yield ""
-        for line in advice:
-            yield escape(line)
-
-
-def _advice(fit: Fit) -> list[str]:
-    """Say which options to try where another model is better."""
-    lines = []
-    if fit.settings.config.ensemble == 1 and any(each.verdict == "worse" for each in fit.comparisons):
-        lines.append("To try: --ensemble 8")
-    advice = [each for each in baseline_warnings(model_baselines(fit.model), scored_rows(fit.model)) if each.settings]
-    return lines + [each.render(lambda param, value: f"--{param.replace('_', '-')} {value}") for each in advice]
+        yield escape(advice)

@@ -14,21 +14,10 @@ from creases.cli._arguments import parse_numbers
 from creases.cli._options import complete_files, complete_words
 from creases.cli._table_options import (
     AsJson,
-    ClassWeight,
-    Codes,
-    Drop,
     Force,
-    Header,
-    Inputs,
-    Kinds,
-    Missing,
-    MissingOption,
-    Target,
-    TaskOption,
-    TestFraction,
-    Threshold,
     data_argument,
     given_options,
+    learns_from_table,
     model_option,
     output_option,
     read_decisions,
@@ -52,8 +41,8 @@ class Method(StrEnum):
     split = "split"  # type: ignore[assignment]  # a member, not str's method
 
 
-#: Defaults of ``GrowthConfig``, which the help shows.
-TEST_FRACTION, SEED = 0.2, 0
+#: Default of ``GrowthConfig``, which the help shows.
+SEED = 0
 
 
 def _parse_widths(text: str) -> tuple[int, ...]:
@@ -72,6 +61,7 @@ _GROWTH: dict[str, Any] = {
 }
 
 
+@learns_from_table
 def grow_network(
     ctx: typer.Context,
     data: Annotated[
@@ -80,17 +70,6 @@ def grow_network(
             "DATA", "A .csv, .tsv, .parquet, .feather or .npz file, or a built-in problem (see: creases problems)."
         ),
     ] = None,
-    target: Target = None,
-    task: TaskOption = None,
-    inputs: Inputs = None,
-    drop: Drop = None,
-    kinds: Kinds = None,
-    codes: Codes = None,
-    missing: MissingOption = Missing.indicate,
-    header: Header = None,
-    test_fraction: TestFraction = TEST_FRACTION,
-    class_weight: ClassWeight = None,
-    threshold: Threshold = "0.5",
     when: Annotated[
         str,
         model_option(

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from creases._document import Document, facts
 from creases._files import write_json
-from creases._text import plural
 from creases.cli._arguments import check_outputs, parse_box, parse_shape
 from creases.cli._options import Model, complete_data
+from creases.cli._table_options import AsJson
 from creases.cli.console import (
     INTERRUPTED,
     command,
     note,
     option_panels,
+    print_facts,
     print_json,
     print_next,
-    print_table,
     repeat_command,
     show_progress,
 )
@@ -110,7 +111,7 @@ def prune_model(
         Path | None, output_option(metavar="FILE", help="Write the pruned network to a .safetensors or .onnx file.")
     ] = None,
     record: Annotated[Path | None, output_option(metavar="FILE", help="Write all steps to a .json file.")] = None,
-    as_json: Annotated[bool, output_option("--json", help="Print the result as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Shrink a network and keep its function or its accuracy.
 
@@ -142,9 +143,9 @@ def prune_model(
         begin("writing")
         files = _write(result, out, record)
     if as_json:
-        print_json(result.summary() | {"files": [str(path) for path in files]})
+        print_json({**result.describe().values, "files": [str(path) for path in files]})
     else:
-        print_table("Pruned", [*result.rows(), *(("written", str(path)) for path in files)])
+        print_facts(result.describe(), [("written", str(path)) for path in files])
         before, after = result.parameters()
         if after < before or out is not None:
             _print_next(model_, data, out)
@@ -208,55 +209,22 @@ class Result:
         """Return the number of parameters before and after."""
         return self.exact.parameters_before, sum(p.numel() for p in self.model.parameters())
 
-    def summary(self) -> dict[str, Any]:
-        """Return the result as plain values."""
+    def describe(self) -> Document:
+        """Return what was pruned, by how much, and how alike the network is to the original."""
         before, after = self.parameters()
+        parts: list[prune.ExactResult | prune.PruningResult] = [self.exact]
+        parts += [] if self.by_data is None else [self.by_data]
+        rows = [("parameters", f"{before:,} -> {after:,}")]
+        rows += [(name, said) for part in parts for name, said in part.describe().sections[0]["table"]["rows"]]
+        if self.data is not None:
+            held = "held out" if self.data.held_out else "also fine-tuned on: there are few"
+            rows.append(("validation data", f"rows of {self.data.name}, {held}"))
+        if self.similarity is not None:
+            rows.append(("similarity", f"{self.similarity:.3f} (CKA of linear coefficients with the original)"))
         values: dict[str, Any] = {"parameters_before": before, "parameters_after": after, "exact": self.exact.to_dict()}
         if self.by_data is not None:
             values |= {"by_data": self.by_data.to_dict(), "similarity": self.similarity}
-        return values
-
-    def rows(self) -> list[tuple[str, ...]]:
-        """Return the result as rows of a table."""
-        before, after = self.parameters()
-        rows: list[tuple[str, ...]] = [("parameters", f"{before:,} -> {after:,}")]
-        for step in self.exact.reductions:
-            removed = f"{plural(len(step.units), 'unit')} of {step.old_width}"
-            rows.append((f"{step.place}: {step.kind}", f"{removed}: {step.reason}"))
-        if not self.exact.reductions:
-            rows.append(("exact", "no unit is provably redundant"))
-        rows.append(
-            ("change", f"at most {self.exact.bound:.2g} up to rounding (proved), {self.exact.change:.2g} measured")
-        )
-        for undecided in self.exact.undecided:
-            count = len(undecided.dead) + len(undecided.linear)
-            text = f"{plural(count, 'remaining unit')} redundant on samples, kept because there is no proof"
-            rows.append((f"{undecided.place}: undecided", text))
-        if self.by_data is not None and self.data is not None:
-            rows += self._rows_by_data(self.by_data, self.data)
-        return rows
-
-    def _rows_by_data(self, pruning: prune.PruningResult, data: Data) -> list[tuple[str, ...]]:
-        from creases.network.surgery import IS_OUTPUT
-
-        first, last = pruning.first, pruning.last
-        which = "validation rows" if data.held_out else "all rows"
-        widths = [f"{name}: {first.widths[name]} -> {width}" for name, width in last.widths.items()]
-        rows: list[tuple[str, ...]] = [
-            ("accuracy", f"{first.accuracy:.4g} -> {last.accuracy:.4g} on {which} of {data.name}"),
-            ("steps", f"{pruning.kept} of {len(pruning.steps)} kept; stopped: {pruning.ended}"),
-            ("widths", ", ".join(widths)),
-        ]
-        for part in pruning.fixed:
-            if part.reason == IS_OUTPUT:
-                continue
-            text = f"{len(part.channels)} of {plural(part.width, 'channel')} cannot be removed: {part.reason}"
-            rows.append((f"{part.layer}: fixed", text))
-        if pruning.settings["method"] == "magnitude":
-            rows.append(("nonzero weights", f"{last.nonzero:,} of {first.parameters:,}"))
-        if self.similarity is not None:
-            rows.append(("similarity", f"{self.similarity:.3f} (CKA of linear coefficients with the original)"))
-        return rows
+        return Document("Pruned", "", [facts("Pruned", rows)], values)
 
 
 def _load(name: str, shape: tuple[int, ...] | None, out: Path | None) -> tuple[nn.Module, tuple[int, ...] | None]:
@@ -352,5 +320,5 @@ def _write(result: Result, out: Path | None, record: Path | None) -> list[Path]:
         dtype = next(p for p in result.model.parameters()).dtype
         files.append(read(result.model, result.shape).to(dtype).save(out))
     if record is not None:
-        files.append(write_json(result.summary(), record))
+        files.append(write_json(dict(result.describe().values), record))
     return files

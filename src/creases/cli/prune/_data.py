@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from creases.cli._model import load_code, load_model
 from creases.errors import InputError
+from creases.network.surgery import evaluation_mode
 from creases.problems import Problem, get, match_outputs
-from creases.prune import evaluation_mode
 from creases.tables import read_table, resolve_data
 
 #: Fraction of the rows that is held out for validation.

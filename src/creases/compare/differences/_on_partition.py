@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,8 @@ from creases._typing import Floats, Ints
 from creases.certify.differences import Joint
 from creases.compare._decisions import format_largest, percent
 from creases.network import Network
-from creases.regions import LinePartition, PlanePartition, SpacePartition, line, plane, plane_through, space
-from creases.regions.geometry import SIGN_TOLERANCE, output_term_sizes
+from creases.regions import LinePartition, PlanePartition, SpacePartition, Topology, line, plane, plane_through, space
+from creases.regions.geometry import SIGN_TOLERANCE, find_topology, output_term_sizes
 
 Partition = LinePartition | PlanePartition | SpacePartition
 
@@ -80,7 +80,11 @@ class PartitionDifference(OneLine):
 
     def parts(self) -> list[Part]:
         """Return the connected parts where the decisions differ, each of one pair of classes, the largest first."""
-        left, right = _neighbours(self.partition).T
+        if isinstance(self.partition, LinePartition):
+            pairs = np.arange(self.partition.count - 1) + np.array([[0], [1]])
+        else:
+            pairs = np.stack(self.partition.dual_graph().nonzero()).astype(np.int64)
+        left, right = pairs
         same = self.differ[left] & (self.class_a[left] == self.class_a[right])
         same &= self.class_b[left] == self.class_b[right]
         R = len(self.sizes)
@@ -100,6 +104,14 @@ class PartitionDifference(OneLine):
             return []
         return [partition.polygon(int(region)) for region in np.flatnonzero(self.differ)]
 
+    def topology(self, classes: Ints) -> Topology:
+        """Return the islands and holes of ``class_a`` or ``class_b``; not on a line."""
+        p = cast(PlanePartition | SpacePartition, self.partition)
+        faces: list[tuple[Any, Any]] = list(p.flat.by_dimension()) if isinstance(p, SpacePartition) else []
+        if isinstance(p, PlanePartition):
+            faces = [(np.full(len(p.edges), 2), p.edges.ravel()), (np.diff(p.starts), p.corner_edges)]
+        return find_topology(len(p.vertices), faces, p.corners, p.starts, classes, np.arange(p.count), self.sizes)
+
     def __str__(self) -> str:
         name, measure = _NAMES[type(self.partition)]
         if self.empty:
@@ -113,6 +125,10 @@ class PartitionDifference(OneLine):
                 f"The networks disagree {where}; in the largest ({measure} {size:.4g}), "
                 f"a predicts {i} and b predicts {j}."
             ]
+        if parts and not isinstance(self.partition, LinePartition):
+            a, b = (self.topology(classes).words() for classes in (self.class_a, self.class_b))
+            changed = [label for label in sorted(a | b) if a.get(label) != b.get(label)]
+            lines += [f"Class {k}: {a.get(k, 'nowhere')} in a, {b.get(k, 'nowhere')} in b." for k in changed]
         return "\n".join([*lines, f"Largest |a - b| there, exactly: {format_largest(self.largest)}."])
 
 
@@ -222,14 +238,3 @@ def _leads(values: Floats, terms: Floats, first: int, outputs: int, output: int,
         return bool((np.abs(values[:, first]) > 2 * terms[first]).any())
     i, j = first + output, first + other
     return bool((values[:, i] - values[:, j] > 2 * (terms[i] + terms[j])).any())
-
-
-def _neighbours(partition: Partition) -> Ints:
-    """Return pairs (A, 2) of adjacent regions."""
-    if isinstance(partition, LinePartition):
-        i = np.arange(partition.count - 1)
-        return np.stack([i, i + 1], axis=1)
-    if isinstance(partition, SpacePartition):
-        return np.asarray(partition.pairs, np.int64)
-    inner = (partition.edge_regions >= 0).all(axis=1)
-    return np.asarray(partition.edge_regions[inner], np.int64)

@@ -66,7 +66,11 @@ def cka_matrix(matrices: Sequence[Any], *, unbiased: bool = False) -> NDArray[np
     if not parts or counts.pop() < least:
         raise InputError("matrices", f"be at least one, with at least {least} samples")
     hsic = _hsic(parts, unbiased).cpu().numpy()
-    return _normalise(hsic)
+    norms = np.sqrt(np.maximum(np.diag(hsic), 0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        result = np.asarray(hsic / np.outer(norms, norms))
+    np.fill_diagonal(result, np.where(norms > 0, 1.0, np.nan))
+    return np.asarray((result + result.T) / 2)
 
 
 def coefficient_cka(networks: Sequence[Coefficients]) -> NDArray[np.float64]:
@@ -119,13 +123,11 @@ def _hsic(parts: Sequence[Tensor], unbiased: bool) -> Tensor:
                     rows[i : i + TILE] += tile.sum(1)
                     if i != k:
                         rows[k : k + TILE] += tile.sum(0)
-    return _unbiased(total, torch.stack(sums), p) if unbiased else total
-
-
-def _unbiased(products: Tensor, sums: Tensor, p: int) -> Tensor:
-    """Return HSIC_1 times p (p - 3) from products of Gram matrices without diagonals, and the sums of their rows."""
-    totals = sums.sum(1)
-    return products + torch.outer(totals, totals) / ((p - 1) * (p - 2)) - 2 / (p - 2) * (sums @ sums.T)
+    if not unbiased:
+        return total
+    joined = torch.stack(sums)  # of the rows of the Gram matrices without diagonals: HSIC_1 times p (p - 3)
+    totals = joined.sum(1)
+    return total + torch.outer(totals, totals) / ((p - 1) * (p - 2)) - 2 / (p - 2) * (joined @ joined.T)
 
 
 def _centre(X: Tensor) -> Tensor:
@@ -136,11 +138,3 @@ def _centre(X: Tensor) -> Tensor:
     top = X.abs().amax() if X.numel() else X.new_zeros(())
     # Rounding of a column that does not vary is not a direction.
     return X / top if top > 1e-13 else torch.zeros_like(X)
-
-
-def _normalise(hsic: NDArray[np.float64]) -> NDArray[np.float64]:
-    norms = np.sqrt(np.maximum(np.diag(hsic), 0))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        result = np.asarray(hsic / np.outer(norms, norms))
-    np.fill_diagonal(result, np.where(norms > 0, 1.0, np.nan))
-    return np.asarray((result + result.T) / 2)

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator, NullFormatter, StrMethodFormatter
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from creases._schema import sequence
 from creases._typing import Floats
@@ -69,7 +69,9 @@ def plot_similarity(
     """
     from creases.compare.measures import similarity_order
 
-    S = _check_square(values)
+    S = check_numbers(values, "values")
+    if S.ndim != 2 or S.shape[0] != S.shape[1] or not len(S):
+        raise InputError("values", "be a matrix (N, N), a row and a column for each network", f"shape {S.shape}")
     if len(names) != len(S):
         raise InputError("names", f"have {len(S)} names, one for each row", str(len(names)))
     shares = None if accuracy is None else check_numbers(accuracy, "accuracy")
@@ -146,7 +148,10 @@ def plot_disagreement(
         hatched.set_linewidth(0)
         ax.add_collection(hatched, autolim=False)
     for classes, dashes in ((difference.class_a, "solid"), (difference.class_b, (0, (3, 2)))):
-        lines = _class_edges(partition, classes)
+        left, right = partition.edge_regions.T
+        on = (left >= 0) & (right >= 0)
+        on[on] = classes[left[on]] != classes[right[on]]
+        lines = list(partition.vertices[partition.edges[on]])
         ax.add_collection(
             LineCollection(lines, colors=style.active_theme().boundary, linewidths=1.1, linestyles=[dashes], zorder=3),
             autolim=False,
@@ -189,7 +194,8 @@ def _draw_matrix(
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
     rising = style.amount_colormap(0.05)
     colors = (rising.reversed() if dark_low else rising).with_extremes(bad=style.active_theme().missing)
-    power = _unit_power(finite)
+    size = float(np.abs(finite).max(initial=0.0))  # small and large values are written in a power of 1000
+    power = 0 if size == 0 or 0.1 < size < 1000 else 3 * int(np.floor(np.log10(size) / 3))
     values = values / 10.0**power
     form = form or (".3f" if ((finite > 0.995) & (finite < 1)).any() else ".2f")
     with style.style_context():
@@ -231,19 +237,6 @@ def _draw_matrix(
         )
 
 
-def _unit_power(values: Floats) -> int:
-    """Return the power of ten, a multiple of three, to write small or large values in; 0 for others."""
-    largest = float(np.abs(values).max(initial=0.0))
-    return 0 if largest == 0 or 0.1 < largest < 1000 else 3 * int(np.floor(np.log10(largest) / 3))
-
-
-def _check_square(values: ArrayLike) -> Floats:
-    S = check_numbers(values, "values")
-    if S.ndim != 2 or S.shape[0] != S.shape[1] or not len(S):
-        raise InputError("values", "be a matrix (N, N), a row and a column for each network", f"shape {S.shape}")
-    return S
-
-
 def _check_plane(difference: PartitionDifference) -> PlanePartition:
     from creases.regions import PlanePartition
 
@@ -255,14 +248,6 @@ def _check_plane(difference: PartitionDifference) -> PlanePartition:
             "use creases.compare.differences.difference_on_plane(a, b, box)",
         )
     return difference.partition
-
-
-def _class_edges(partition: PlanePartition, classes: NDArray[np.int64]) -> list[Floats]:
-    """Return the edges (2, 2) of a partition between regions of different classes."""
-    left, right = partition.edge_regions.T
-    on = (left >= 0) & (right >= 0)
-    on[on] = classes[left[on]] != classes[right[on]]
-    return list(partition.vertices[partition.edges[on]])
 
 
 def _format_plane_axes(ax: Axes, partition: PlanePartition) -> None:
@@ -385,7 +370,11 @@ def plot_gradients(
     gray
         Whether to sum the channels.
     """
-    top = [_rescale(picture, shape, gray) for picture in pictures]
+    top = []
+    for picture in pictures:
+        image = np.asarray(picture, np.float64).reshape(shape)
+        image = (image - image.min()) / max(float(np.ptp(image)), 1e-300)
+        top.append(image[0] if gray or len(image) == 1 else image.transpose(1, 2, 0))
     rows = [[signed_image(row, shape, gray=gray) for row in np.asarray(slopes)] for slopes in gradients.values()]
     return plot_images([top, *rows], ["image", *gradients], columns)
 
@@ -475,10 +464,3 @@ def _panels(count: int, across: int = 4) -> tuple[Figure, list[Axes]]:
     for ax in axes[:count]:
         ax.spines[["top", "right"]].set_visible(False)
     return figure, axes
-
-
-def _rescale(values: ArrayLike, shape: Sequence[int], gray: bool) -> Floats:
-    """Rescale a normalized image to 0 .. 1 by its extremes."""
-    numbers = np.asarray(values, np.float64).reshape(shape)
-    numbers = (numbers - numbers.min()) / max(float(np.ptp(numbers)), 1e-300)
-    return np.asarray(numbers[0] if gray or len(numbers) == 1 else numbers.transpose(1, 2, 0))

@@ -20,7 +20,7 @@ from creases.show._figures._marks import number_creases, write_number
 from creases.show._figures._plane import plot_plane
 
 if TYPE_CHECKING:
-    from creases.growth import History, Record
+    from creases.growth import History
     from creases.regions import PlanePartition
 
 #: Marker of each kind of growth step, above the curves.
@@ -55,7 +55,6 @@ def plot_growth(
     history: History,
     *,
     view: GrowthView | None = None,
-    kept_epoch: int | None = None,
     score: str = "score",
 ) -> Figure:
     """Plot loss, score and size of a network by epoch, with every growth step marked.
@@ -66,8 +65,6 @@ def plot_growth(
         The history of the run.
     view
         The network before and after growth, for one or two inputs, drawn above the curves.
-    kept_epoch
-        The epoch whose network was kept in the end.
     score
         Name of the score.
 
@@ -85,17 +82,15 @@ def plot_growth(
             figure = Figure(figsize=(12, 9.2), layout="constrained")
             parts: Any = figure.subfigures(2, 1, height_ratios=(1.6, 1))
             upper, lower = parts
-            _draw_view(upper, view, history, kept_epoch)
+            _draw_view(upper, view, history)
             curves = lower.subplots(1, 3)
             for ax in curves:
                 style.apply_theme(ax)
-        plot_growth_curves(history, axes=list(curves), kept_epoch=kept_epoch, score=score)
+        plot_growth_curves(history, axes=list(curves), score=score)
     return figure
 
 
-def plot_growth_curves(
-    history: History, *, axes: Sequence[Axes] | None = None, kept_epoch: int | None = None, score: str = "score"
-) -> list[Axes]:
+def plot_growth_curves(history: History, *, axes: Sequence[Axes] | None = None, score: str = "score") -> list[Axes]:
     """Plot loss, score and size by epoch on three axes, with every growth step marked above them."""
     if axes is None:
         from matplotlib import pyplot
@@ -105,11 +100,11 @@ def plot_growth_curves(
         for ax in axes:
             style.apply_theme(ax)
     with style.style_context():
-        _draw_curves(history, axes, kept_epoch, score)
+        _draw_curves(history, axes, score)
     return list(axes)
 
 
-def _draw_curves(history: History, axes: Sequence[Axes], kept_epoch: int | None, score: str) -> None:
+def _draw_curves(history: History, axes: Sequence[Axes], score: str) -> None:
     loss, scored, size = axes
     epochs = [epoch["epoch"] for epoch in history.epochs]
     _draw_curve(loss, epochs, history, "loss")
@@ -122,14 +117,14 @@ def _draw_curves(history: History, axes: Sequence[Axes], kept_epoch: int | None,
         loss.yaxis.set_minor_formatter(NullFormatter())
     _draw_curve(scored, epochs, history, "score")
     scored.set_ylabel(score)
-    _draw_sizes(size, epochs, history, kept_epoch)
+    _draw_sizes(size, epochs, history)
     for ax in axes:
         ax.set_xlabel("epoch")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.margins(x=0.02)
-        _mark_steps(ax, history, kept_epoch)
+        _mark_steps(ax, history)
     loss.legend(loc="best", **_SOLID)
-    _add_step_legend(scored, history, kept_epoch)
+    _add_step_legend(scored, history)
 
 
 def draw_score(ax: Axes, history: History) -> None:
@@ -138,7 +133,7 @@ def draw_score(ax: Axes, history: History) -> None:
     ax.set_xlabel("epoch")
     ax.set_ylabel("score")
     ax.margins(x=0.02)
-    _mark_steps(ax, history, None)
+    _mark_steps(ax, history)
     ax.legend(loc="lower right", **_SOLID)
 
 
@@ -149,7 +144,7 @@ def _draw_curve(ax: Axes, epochs: list[int], history: History, name: str) -> Non
             ax.plot(epochs, values, color=style.class_color(k), linewidth=1.3, label=label)
 
 
-def _draw_sizes(ax: Axes, epochs: list[int], history: History, kept_epoch: int | None) -> None:
+def _draw_sizes(ax: Axes, epochs: list[int], history: History) -> None:
     """Draw the width of every layer, with the number of parameters in the title."""
     names = list(history.epochs[-1]["widths"])
     for k, name in enumerate(names):
@@ -161,56 +156,51 @@ def _draw_sizes(ax: Axes, epochs: list[int], history: History, kept_epoch: int |
     if len(names) > 1:
         ax.legend(loc="best", **_SOLID)
     first = history.epochs[0]["parameters"]
-    last = first if kept_epoch == 0 else history.epochs[-1 if kept_epoch is None else kept_epoch - 1]["parameters"]
+    last = history.epochs[-1 if history.kept is None else max(history.kept, 1) - 1]["parameters"]
     ax.set_title(f"{first} parameters grow to {last}" if last != first else f"{first} parameters", pad=9)
 
 
-def _mark_steps(ax: Axes, history: History, kept_epoch: int | None) -> None:
+def _mark_steps(ax: Axes, history: History) -> None:
     """Draw a marker and a thin line for every growth step, and a dashed line at the kept epoch."""
-    across = ax.get_xaxis_transform()
+    kept, across = history.kept, ax.get_xaxis_transform()
     for record in history.records:
         ax.axvline(record.epoch, color=style.active_theme().crease_first, linewidth=0.6, zorder=0)
-        included = _is_included(record, kept_epoch)
-        face = style.active_theme().crease_last if included else style.active_theme().paper
+        face = style.active_theme().crease_last if history.keeps(record) else style.active_theme().paper
         look: dict[str, Any] = {"markersize": 4.5, "color": face, "markeredgecolor": style.active_theme().crease_last}
         ax.plot([record.epoch], [1.0], _MARKS[record.action], transform=across, clip_on=False, zorder=5, **look)
-    if kept_epoch is not None and kept_epoch < len(history.epochs):
-        ax.axvline(kept_epoch, color=style.active_theme().ink, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
+    if kept is not None and kept < len(history.epochs):
+        ax.axvline(kept, color=style.active_theme().ink, linewidth=1.0, linestyle=(0, (4, 2)), zorder=1)
 
 
-def _is_included(record: Record, kept_epoch: int | None) -> bool:
-    """Return whether a growth step is in the network that was kept."""
-    return not record.undone and (kept_epoch is None or record.epoch < kept_epoch)
-
-
-def _add_step_legend(ax: Axes, history: History, kept_epoch: int | None) -> None:
-    handles = []
+def _add_step_legend(ax: Axes, history: History) -> None:
+    handles, kept = [], history.kept
     for action in dict.fromkeys(record.action for record in history.records):
         (mark,) = ax.plot(
             [], [], _MARKS[action], color=style.active_theme().crease_last, markersize=4.5, label=_LABELS[action]
         )
         handles.append(mark)
-    left_out = [record for record in history.records if not _is_included(record, kept_epoch)]
+    left_out = [record for record in history.records if not history.keeps(record)]
     if left_out:
         look: dict[str, Any] = {
             "color": style.active_theme().paper,
             "markeredgecolor": style.active_theme().crease_last,
         }
-        why = "until a better size" if all(record.replaced for record in left_out) else "undone: no improvement"
+        outcomes = {history.outcome(record).value for record in left_out}
+        why = outcomes.pop() if len(outcomes) == 1 else "not in the network"
         handles.append(ax.plot([], [], "v", markersize=4.5, label=why, **look)[0])
-    if kept_epoch is not None and kept_epoch < len(history.epochs):
+    if kept is not None and kept < len(history.epochs):
         dashed: dict[str, Any] = {
             "linewidth": 1.0,
             "linestyle": (0, (4, 2)),
-            "label": "network kept" if kept_epoch else "linear model kept",
+            "label": "network kept" if kept else "linear model kept",
         }
         handles.append(ax.plot([], [], color=style.active_theme().ink, **dashed)[0])
     if handles:
         ax.legend(handles=handles, loc="best", **_SOLID)
 
 
-def _draw_view(figure: Any, view: GrowthView, history: History, kept_epoch: int | None) -> None:
-    last = max((record.number for record in history.records if _is_included(record, kept_epoch)), default=0)
+def _draw_view(figure: Any, view: GrowthView, history: History) -> None:
+    last = max((record.number for record in history.records if history.keeps(record)), default=0)
     partitions = [(view.after, "After")] if view.before is None else [(view.before, "Before"), (view.after, "After")]
     on_line = isinstance(view.after, LinePartition)
     axes = figure.subplots(1, len(partitions), squeeze=False, sharey=on_line)[0]

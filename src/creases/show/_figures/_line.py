@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -135,7 +135,10 @@ def plot_fit(
     low, high = choose_window(breaks, data, window)
     draw_targets(ax, data, target, low, high)
     _draw_breakpoints(ax, breaks, low, high)
-    _draw_function(ax, breaks, low, high)
+    x, f = curve_points(breaks.pieces, low, high)
+    size = float(np.clip(60 / max(1, len(x)), 0, 3))
+    ax.plot(x, f, color=style.class_color(0), linewidth=1.6, zorder=4, label="network")
+    ax.plot(x[1:-1], f[1:-1], "o", color=style.class_color(0), markersize=size, zorder=5)
     ax.set_xlim(low, high)
     ax.set_xlabel("$x$")
     ax.set_ylabel("$f(x)$")
@@ -154,7 +157,7 @@ def plot_delta_slopes(
     ax.axhline(0, color=style.active_theme().ink, linewidth=0.6)
     inside = (breaks.x >= low) & (breaks.x <= high)
     x, jump = breaks.x[inside], breaks.jump[inside]
-    colors = jump_colors(jump)
+    colors = [style.class_color(int(change > 0)) for change in jump]
     ax.vlines(x, 0, jump, colors=colors, linewidth=1.2)
     ax.scatter(x, jump, c=colors, s=10, zorder=3)
     ax.set_xlim(low, high)
@@ -163,13 +166,22 @@ def plot_delta_slopes(
     return ax
 
 
-def plot_tracks(history: History, *, ax: Axes | None = None, window: Window | None = None) -> Axes:
+def plot_tracks(
+    history: History,
+    *,
+    predicted: Sequence[tuple[int, Floats, Floats]] = (),
+    ax: Axes | None = None,
+    window: Window | None = None,
+) -> Axes:
     """Plot the breakpoints during training, darker with depth, with their births and deaths.
 
     Parameters
     ----------
     history
         A result of :meth:`creases.splines.Tracker.history`.
+    predicted
+        Motion to show beside the observed one, as tangents: steps, each with positions (k,) and their changes in a step
+        (k,), such as ``2 lr / N`` times :func:`creases.splines.theory.velocities` for the mean squared error.
     ax
         Axes to draw on; new ones by default.
     window
@@ -190,13 +202,23 @@ def plot_tracks(history: History, *, ax: Axes | None = None, window: Window | No
         autolim=False,
     )
     for kind, marker, color in (("birth", "^", style.class_color(1)), ("death", "v", style.active_theme().ink)):
-        points = [(event.x, event.step) for event in history.events() if event.kind == kind and low < event.x < high]
+        points = [(event.x, event.step) for event in history.events if event.kind == kind and low < event.x < high]
         if points:
             ax.plot(*np.transpose(points), marker, color=color, markersize=3.5, label=f"{kind}s")
             with style.style_context():
                 ax.legend(loc="best")
     ax.set_xlim(low, high)
     last = int(history.steps[-1]) if len(history) else 0
+    tangents = [
+        [(x + sign * last / 25 * rate, step + sign * last / 25) for sign in (-1, 1)]
+        for step, places, rates in predicted
+        for x, rate in zip(places, rates, strict=True)
+        if np.isfinite(rate)
+    ]
+    if tangents:
+        ax.add_collection(LineCollection(tangents, colors=style.class_color(1), linewidths=1.8, label="predicted"))
+        with style.style_context():
+            ax.legend(loc="best")
     ax.set_ylim(0, max(1, last))
     ax.set_xlabel("$x$")
     ax.set_ylabel("step")
@@ -232,7 +254,9 @@ def plot_spline(
     """
     breaks = model if isinstance(model, Breakpoints) else breakpoints(model)
     low, high = window = choose_window(breaks, data, window)
-    figure, (top, middle, *rest) = stack_panels((3, 1.4) if target is None and data is None else (3, 1.4, 1.2))
+    heights = (3, 1.4) if target is None and data is None else (3, 1.4, 1.2)
+    figure, axes = style.new_grid(7, 0.6 + 1.25 * sum(heights), len(heights), 1, sharex=True, height_ratios=heights)
+    top, middle, *rest = axes[:, 0]
     plot_fit(breaks, ax=top, data=data, target=target, window=window)
     grid = np.linspace(low, high, 1000)
     if optimum is not None:
@@ -317,13 +341,6 @@ def _draw_breakpoints(ax: Axes, breaks: Breakpoints, low: float, high: float) ->
         )
 
 
-def _draw_function(ax: Axes, breaks: Breakpoints, low: float, high: float) -> None:
-    x, f = curve_points(breaks.pieces, low, high)
-    ax.plot(x, f, color=style.class_color(0), linewidth=1.6, zorder=4, label="network")
-    size = float(np.clip(60 / max(1, len(x)), 0, 3))
-    ax.plot(x[1:-1], f[1:-1], "o", color=style.class_color(0), markersize=size, zorder=5)
-
-
 def curve_points(pieces: Any, low: float, high: float) -> tuple[Floats, Floats]:
     """Return the corners of a function inside a window, with its ends."""
     x = np.concatenate([[low], pieces.knots[(pieces.knots > low) & (pieces.knots < high)], [high]])
@@ -349,11 +366,6 @@ def pad_interval(low: float, high: float) -> Window:
     return low - margin, high + margin
 
 
-def jump_colors(jump: Floats) -> list[str]:
-    """Return a color by the sign of each change of slope."""
-    return [style.class_color(int(change > 0)) for change in jump]
-
-
 def is_inside(x: Floats, window: Window) -> NDArray[np.bool_]:
     """Return which points lie inside a window."""
     return (x >= window[0]) & (x <= window[1])
@@ -361,13 +373,6 @@ def is_inside(x: Floats, window: Window) -> NDArray[np.bool_]:
 
 def _values(function: Function, grid: Floats) -> Floats:
     return np.asarray(function(grid), np.float64).reshape(len(grid))
-
-
-def stack_panels(heights: tuple[float, ...]) -> tuple[Figure, list[Axes]]:
-    """Create a figure in the style with panels above each other."""
-    height = 0.6 + 1.25 * sum(heights)
-    figure, axes = style.new_grid(7, height, len(heights), 1, sharex=True, height_ratios=heights)
-    return figure, list(axes[:, 0])
 
 
 def name_axes(figure: Figure, names: tuple[str, str]) -> None:
@@ -407,24 +412,10 @@ def plot_pieces(
     x = np.asarray(fit.knots if data is None else data[0], np.float64)
     low, high = window or (pad_interval(float(x.min()), float(x.max())) if len(x) else (-1.0, 1.0))
     draw_targets(ax, data, target, low, high)
-    knots = fit.knots
-    if fit.period is not None:
-        turns = np.arange(np.floor((low - knots[0]) / fit.period), np.ceil((high - knots[0]) / fit.period) + 1)
-        knots = (knots + turns[:, None] * fit.period).ravel()
-    knots = knots[(knots > low) & (knots < high)]
-    ends = np.concatenate([[low], knots, [high]])
-    middles = (ends[1:] + ends[:-1]) / 2
-    at = middles if fit.period is None else fit.knots[0] + (middles - fit.knots[0]) % fit.period
-    slopes = fit.pieces.slopes[np.searchsorted(fit.knots, at)]
-    segments = [
-        [(a, value - slope * (middle - a)), (b, value + slope * (b - middle))]
-        for a, b, middle, value, slope in zip(ends[:-1], ends[1:], middles, fit(middles), slopes, strict=True)
-    ]
-    ax.vlines(
-        knots, 0, 1, colors=style.active_theme().quiet, linewidth=0.6, transform=ax.get_xaxis_transform(), zorder=1
-    )
-    ax.add_collection(LineCollection(segments, colors=style.class_color(0), linewidths=1.6, zorder=4, label="best fit"))
-    ax.autoscale_view(scalex=False)
+    corners, values = curve_points(fit.pieces, low, high)
+    quiet = style.active_theme().quiet
+    ax.vlines(corners[1:-1], 0, 1, colors=quiet, linewidth=0.6, transform=ax.get_xaxis_transform(), zorder=1)
+    ax.plot(corners, values, color=style.class_color(0), linewidth=1.6, zorder=4, label="best fit")
     ax.set_xlim(low, high)
     ax.set_xlabel(names[0])
     ax.set_ylabel(names[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,7 @@ def plot_term(graph: NumberGraph | LevelGraph | PairGraph, *, ax: Axes | None = 
     ax
         Axes to draw on; new ones by default.
     """
+    graph = _escape(graph)
     ax = style.get_axes(ax, 3.6, term_height(graph))
     with style.style_context():
         if isinstance(graph, NumberGraph):
@@ -80,6 +82,17 @@ def plot_term(graph: NumberGraph | LevelGraph | PairGraph, *, ax: Axes | None = 
         for side in ("top", "right"):
             ax.spines[side].set_visible(False)
     return ax
+
+
+def _escape(value: Any) -> Any:
+    """Return names, also those in what is drawn, with dollars that begin no formula of matplotlib."""
+    if isinstance(value, str):
+        return value.replace("$", r"\$")
+    if isinstance(value, tuple):
+        return tuple(map(_escape, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{each.name: _escape(getattr(value, each.name)) for each in fields(value) if each.init})
+    return value
 
 
 def term_height(graph: NumberGraph | LevelGraph | PairGraph) -> float:
@@ -345,7 +358,10 @@ def plot_curves(model: TableModel, *, max_terms: int = 12, columns: int = 3) -> 
 def output_handles(outputs: Sequence[str]) -> list[Line2D]:
     """Return legend handles of several classes or targets."""
     pairs = enumerate(outputs)
-    return [Line2D([], [], color=style.class_color(k), linewidth=2, label=short_text(name, 28)) for k, name in pairs]
+    return [
+        Line2D([], [], color=style.class_color(k), linewidth=2, label=short_text(_escape(name), 28))
+        for k, name in pairs
+    ]
 
 
 def share_scale(graphs: Sequence[Graph], panels: Sequence[Axes]) -> None:
@@ -405,6 +421,7 @@ def plot_effect(
     """
     output = check_index(output, len(effect.outputs), "output")
     check_count(max_curves, "max_curves", least=0)
+    effect = _escape(effect)
     ax = style.get_axes(ax, 4.8, 3.4)
     with style.style_context():
         if isinstance(effect, NumberEffect):
@@ -461,6 +478,7 @@ def plot_importance(importance: Importance, *, max_columns: int = 12, ax: Axes |
         Axes to draw on; new ones by default.
     """
     count = min(check_count(max_columns, "max_columns"), len(importance.columns))
+    importance = _escape(importance)
     ax = style.get_axes(ax, 4.8, 0.6 + 0.28 * count)
     with style.style_context():
         bars = ax.barh(np.arange(count), importance.values[:count], color=style.class_color(0), height=0.7)

@@ -14,7 +14,7 @@ from creases.tables import TableSplit
 
 if TYPE_CHECKING:
     from creases.growth import History, Record
-    from creases.tables import RunSettings, Snapshot, TableEncoding
+    from creases.tables import RunSettings, Snapshot
 
 Rows = NDArray[np.int64]
 
@@ -64,6 +64,11 @@ def problem_json(data: Problem | TableSplit, *, rows: Rows | None = None) -> dic
     if isinstance(data, TableSplit):
         split[data.validation], split[data.test] = 1, 2
     selected = np.arange(len(problem.X)) if rows is None else rows
+    columns = {}
+    if problem.encoding is not None:
+        names = ("column", "kind", "use", "missing", "note")
+        cells = problem.encoding.describe()[list(names)].itertuples(index=False)
+        columns["columns"] = [dict(zip(names, map(to_json, row), strict=True)) for row in cells]
     return {
         "name": problem.name,
         "about": problem.description,
@@ -71,7 +76,7 @@ def problem_json(data: Problem | TableSplit, *, rows: Rows | None = None) -> dic
         "features": list(problem.features),
         "classes": None if problem.classes is None else list(problem.classes),
         "target": problem.target,
-        **({"columns": _columns_json(problem.encoding)} if problem.encoding is not None else {}),
+        **columns,
         "X": [[_round(value) for value in row] for row in problem.X[selected].tolist()],
         "y": [_round(value) for value in problem.y[selected].tolist()],
         "split": split[selected].tolist(),
@@ -79,17 +84,8 @@ def problem_json(data: Problem | TableSplit, *, rows: Rows | None = None) -> dic
     }
 
 
-def _columns_json(encoding: TableEncoding) -> list[dict[str, Any]]:
-    """Return the columns of a table: name, kind, use, number of missing values, and a note."""
-    frame = encoding.describe()
-    names = ("column", "kind", "use", "missing", "note")
-    return [dict(zip(names, map(to_json, row), strict=True)) for row in frame[list(names)].itertuples(index=False)]
-
-
-def record_json(
-    record: Record, data: TableSplit, kept_epoch: int | None, *, rows: Rows | None = None
-) -> dict[str, Any]:
-    """Return a growth step; it is undone if it did not pay, or the kept network is of an earlier epoch (None: unknown).
+def record_json(record: Record, data: TableSplit, history: History, *, rows: Rows | None = None) -> dict[str, Any]:
+    """Return a growth step of a history, with what became of it.
 
     Samples are given by their positions in the result of :func:`problem_json` for the same ``rows``.
     """
@@ -98,7 +94,8 @@ def record_json(
     explanation = next(iter(fold_entries(record.explanation)), record.explanation)  # of several folds, the strongest
     why, after = explanation.get("why") or {}, record.explanation.get("after", {})
     cluster = why.get("cluster", {})
-    positions = _positions(data, rows)
+    numbers = np.arange(len(data.problem.X)) if data.problem.rows is None else data.problem.rows
+    positions = {int(number): place for place, number in enumerate(numbers if rows is None else numbers[rows])}
     marks: dict[str, Any] = {}
     if "instance" in why:
         marks["mistakes"] = _known_positions(positions, cluster.get("alike", []))
@@ -110,9 +107,7 @@ def record_json(
             across = np.asarray(normal, np.float64) / data.scaling.spread
             marks["direction"] = [-across[1], across[0]]
     same = ("number", "action", "epoch", "place", "method", "units", "removed", "width", "parameters")
-    is_kept = kept_epoch is None or record.epoch < kept_epoch
-    undone = "until a better size" if record.replaced else "undone: no improvement"
-    tag = undone if record.undone else "" if is_kept else "not kept"
+    tag = history.outcome(record).value
     step: dict[str, Any] = to_json(
         {
             **{name: getattr(record, name) for name in (*same, "before", "after", "later", "changed")},
@@ -165,38 +160,23 @@ def run_json(
     sections: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """Return a run; ``moments`` are results of :func:`moment_json`."""
-    kept = final_epoch(history)
     return {
         "problem": problem_json(data, rows=rows),
         "setting": to_json({name: getattr(settings.config, name) for name in SETTINGS}),
         "measure": score_name(data.problem.task),
         "epochs": epochs_json(history.epochs),
-        "records": [record_json(record, data, kept, rows=rows) for record in history.records],
+        "records": [record_json(record, data, history, rows=rows) for record in history.records],
         "moments": list(moments),
         "growth_ended": history.growth_ended,
-        "ended": history.ended,
-        "kept": kept,
+        "ended": history.ending,
+        "kept": history.best_epoch if history.ended else None,
         "sections": to_json(sections),
     }
-
-
-def final_epoch(history: History) -> int | None:
-    """Return the epoch of the network that a run kept, 0 for the start; None while it runs."""
-    if not history.ended:
-        return None
-    return int(history.best["epoch"]) if history.kept is None else history.kept
 
 
 def _round(value: float) -> float:
     """Round to twelve digits, more than a figure can show."""
     return value if isinstance(value, int) else float(f"{value:.12g}")
-
-
-def _positions(data: TableSplit, rows: Rows | None) -> dict[int, int]:
-    """Return the position among the shown samples by the row number in the table, which growth records use."""
-    numbers = data.problem.rows
-    numbers = np.arange(len(data.problem.X)) if numbers is None else numbers
-    return {int(number): place for place, number in enumerate(numbers if rows is None else numbers[rows])}
 
 
 def _known_positions(positions: Mapping[int, int], numbers: Iterable[int]) -> list[int]:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Sequence
 from html import escape
 from math import isfinite
 from typing import Any
 
 from matplotlib.figure import Figure
 
+from creases._document import Section
 from creases.show._style import new_figure, reduce_colors, style_context
 from creases.show._themes import theme
 
@@ -28,6 +30,9 @@ ROWS = 12
 
 #: Width and height of a curve, in pixels.
 WIDTH, HEIGHT = 260, 64
+
+#: A cell that is a number, for people: with commas, a unit of a letter or so, or a dash where it is not known.
+_NUMBER = re.compile(r"[+\-−±]?[\d,.]+(e-?\d+)?%?|[–∞]|−∞")
 
 _LINE = "rgba(128,128,128,.35)"
 _STYLE = f"""
@@ -77,19 +82,19 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, limit: int = R
     return f"<table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>{note}"
 
 
-def section(content: Mapping[str, Any]) -> str:
-    """Return the sentences, the table and the notes of a report's section."""
+def section(content: Section) -> str:
+    """Return the sentences, the table and the notes of a document's section."""
     before, after = (content.get(name, "").split("\n") for name in ("text", "note"))
     parts = [paragraph(line) for line in before if line]
     if "table" in content:
-        rows = content["table"]["rows"]
-        parts.append(table(content["table"]["columns"], rows, limit=len(rows)))
+        heads, rows = content["table"]["columns"], content["table"]["rows"]
+        parts.append(table(heads, rows, limit=len(rows)) if any(heads) else facts(rows))
     return "".join([*parts, *(paragraph(line) for line in after if line)])
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, int | float):
-        return f'<td class="creases-number">{number(value)}</td>'
+    if isinstance(value, int | float) or _NUMBER.fullmatch(str(value)):
+        return f'<td class="creases-number">{value if isinstance(value, str) else number(value)}</td>'
     long = ' class="creases-long"' if len(str(value)) > LONG else ""
     return f"<td{long}>{text(value)}</td>"
 

@@ -22,9 +22,9 @@ from creases.show.report import kind_of_result, write_comparison_report, write_g
 from creases.show.report._growth import write_run_report
 from creases.show.report._maps import write_partition_report
 from creases.show.report._network_sections import network_sections
-from creases.show.report._page import Section, format_float, format_integer, render_themes, write_sections
+from creases.show.report._page import render_themes, write_sections
 from creases.show.report._table_model import words_section, write_model_report, write_table_report
-from creases.tables import GrownModel, SavedRun, TableModel, describe_step
+from creases.tables import GrownModel, SavedRun, TableModel
 
 # Pages without a viewer: a history alone, an estimator, a network of many inputs.
 
@@ -36,34 +36,19 @@ def write_history_page(history: History, out: Path, *, estimator: Any = None) ->
     """Write the curves and growth steps of a run, with the names that an estimator knows."""
     if not history.epochs:
         raise InputError("history", "have at least one epoch", "none")
-    kept = history.epochs[history.best_epoch - 1] if history.best_epoch else history.epochs[0]
-    score = history.measure
-    rows = [
-        ["epochs", format_integer(len(history.epochs))],
-        ["network", f"from epoch {history.best_epoch}" if history.best_epoch else "the linear model at the start"],
-        ["parameters", f"{history.epochs[0]['parameters']} → {kept['parameters']}"],
-    ]
-    if history.best_epoch:
-        rows += [
-            [name, format_float(kept[key])]
-            for name, key in ((score, "score"), (f"{score}, validation", "validation_score"))
-            if kept[key] is not None
-        ]
-    ends = [f"Growth stopped: {history.growth_ended}."] if history.growth_ended else []
-    ends += filter(None, [history.explain_size()])
-    ends += [f"Training stopped: {history.ended}."] if history.ended else ["The run is not finished."]
-    picture = render_themes(lambda: plot_growth(history, kept_epoch=history.kept, score=score), dpi=110)
-    text = history.explain() if estimator is None else estimator.summary().rpartition("\n\n")[0]  # the table is above
-    sections: list[Section] = [
-        {"title": "Overview", "text": " ".join(ends), "table": {"columns": ["", ""], "rows": rows}},
+    document = history.describe()
+    overview, *others = document.sections
+    picture = render_themes(lambda: plot_growth(history, score=history.measure), dpi=110)
+    text = history.explain() if estimator is None else estimator.summary()
+    sections = [
+        overview,
         *([] if estimator is None else [words_section(estimator.model_)]),
         {"title": "Curves", "picture": picture, "note": "Each mark above a curve is a growth step.", "size": "wide"},
-        *([{"title": "Growth steps", "table": _ledger(history)}] if history.records else []),
+        *others,
         {"title": "How it grew", "text": text, "size": "full"},
     ]
-    name = "Growth" if estimator is None else type(estimator).__name__
-    title = f"{name}: {plural(len(history.records), 'growth step')}"
-    write_sections(out, title, " ".join(ends), sections)
+    title = document.title if estimator is None else document.title.replace("Growth", type(estimator).__name__, 1)
+    write_sections(out, title, document.lead, sections)
 
 
 def write_network_page(net: Network, out: Path, box: Any) -> None:
@@ -77,20 +62,6 @@ def write_network_page(net: Network, out: Path, box: Any) -> None:
         lead = f"In the box {BOX} of every input." if box is None else "In the given box of inputs."
         title = f"network: {plural(net.n_in, 'input')}, {plural(net.n_units, 'unit')}"
         write_sections(out, title, lead, network_sections(net, box=limits))
-
-
-def _ledger(history: History) -> dict[str, Any]:
-    rows = [
-        [
-            f"{record.number}, after epoch {record.epoch}",
-            describe_step(record) + ("; undone" if record.undone else ""),
-            record.place,
-            f"{record.width[0]} → {record.width[1]}",
-            *("–" if part["loss"] is None else format_float(part["loss"]) for part in (record.before, record.after)),
-        ]
-        for record in history.records
-    ]
-    return {"columns": ["step", "what", "place", "width", "loss before", "loss after"], "rows": rows}
 
 
 #: Pixels of the frame: tall enough for the map and the curves beside it.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import shlex
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from creases._document import Document, Section, table
 from creases._files import open_npz, parse_json
 from creases._typing import Floats
-from creases.compare import Similarity
+from creases.compare import Difference, Similarity
 from creases.compare.differences import PartitionDifference, difference_on_line, difference_on_plane
 from creases.errors import CreasesError, FileError
 from creases.network import Network, read
@@ -25,8 +27,6 @@ from creases.regions import LinePartition, PlanePartition, line, plane
 from creases.regions.geometry import slice_through
 from creases.show._viewer._frames import line_frame, plane_frame
 from creases.show.report._page import (
-    Section,
-    capitalize,
     check_html_name,
     format_float,
     format_percent,
@@ -58,22 +58,55 @@ WITH_ACCURACY = ("agreement", "cka", "distance")
 
 def measure_title(key: str) -> str:
     """Return the name of a measure for humans."""
-    return {"cka": "CKA", "cross_entropy": "cross-entropy", "mapped": "accuracy after mapping"}.get(key, key)
+    names = {"cka": "CKA", "cross_entropy": "Cross-entropy", "mapped": "Accuracy after mapping"}
+    return names.get(key, key.capitalize())
 
 
-def pair_rows(similarity: Similarity) -> list[tuple[str, str, str]]:
-    """Return name, meaning and value of each measure of two networks, both values if asymmetric."""
-    rows = []
-    for key, meaning in MEASURES.items():
-        values = getattr(similarity, key)
-        if values is not None:
-            forward, backward = format_float(values[0, 1], 3), format_float(values[1, 0], 3)
-            pair = {
-                "cross_entropy": "cross-entropy of softmax outputs: b in place of a, a in place of b",
-                "mapped": "accuracy of coefficients after the best linear map: a to b, b to a",
-            }.get(key)
-            rows.append((measure_title(key), pair or meaning, f"{forward}, {backward}" if pair else forward))
-    return rows
+def similarity_document(similarity: Similarity) -> Document:
+    """Return the accuracy of each network, then every measure: of two networks in one table, of more one for each."""
+    names, order, scores = similarity.names, similarity.order(), similarity.accuracy
+    title = f"{len(names)} networks at {similarity.samples:,} samples"
+    known = [[]] * len(names) if scores is None else [[f"{100 * score:.2f}%"] for score in scores]
+    rows = [[name, *score] for name, score in zip(names, known, strict=True)]
+    sections = [table("Networks", ["network", "accuracy"][: len(rows[0])], rows)]
+    measures = {key: values for key in MEASURES if (values := getattr(similarity, key)) is not None}
+    if len(names) == 2:
+        rows = [[measure_title(key), *_pair_words(key, values)] for key, values in measures.items()]
+        sections.append(table("Similarity", ["measure", "value", "meaning"], rows))
+        return Document(title, "", sections, similarity.to_dict())
+    for key, values in measures.items():
+        rows = [[names[i], *(format_float(values[i, j], 3) for j in order)] for i in order]
+        heads, text = ["", *(names[i] for i in order)], f"{measure_title(key)}: {MEASURES[key]}."
+        sections.append(table(measure_title(key), heads, rows, text=text))
+    return Document(title, "", sections, similarity.to_dict())
+
+
+def _pair_words(key: str, values: Floats) -> tuple[str, str]:
+    """Return the value of a measure of two networks and its meaning; both values if it is not symmetric."""
+    forward, backward = format_float(values[0, 1], 3), format_float(values[1, 0], 3)
+    if key == "cross_entropy":
+        return f"{forward}, {backward}", "cross-entropy of softmax outputs: b in place of a, a in place of b"
+    if key == "mapped":
+        return f"{forward}, {backward}", "accuracy of coefficients after the best linear map: a to b, b to a"
+    return forward, MEASURES[key]
+
+
+#: Pairs of classes of a difference that are listed.
+PAIRS = 20
+
+
+def difference_document(difference: Difference) -> Document:
+    """Return the difference of two networks in words, and which decisions changed at samples."""
+    verdict = "the same everywhere compared" if difference.empty else "the networks differ"
+    samples = difference.samples
+    sections: list[Section] = [{"title": "In words", "text": str(difference)}]
+    if samples is not None and len(samples.differ):
+        confusion = samples.confusion()
+        pairs = [(int(i), int(j)) for i, j in np.argwhere(confusion) if i != j]
+        pairs.sort(key=lambda pair: -confusion[pair])
+        rows = [[str(i), str(j), f"{confusion[i, j]:,}"] for i, j in pairs[:PAIRS]]
+        sections.append(table("Changed decisions", ("a predicts", "b predicts", "samples"), rows))
+    return Document(f"Difference: {verdict}", "", sections)
 
 
 def plot_measure(similarity: Similarity, key: str) -> Any:
@@ -318,11 +351,12 @@ def _write(comparison: dict[str, Any], folder: Path, out: Path) -> Path:
         *(None if comparison[part] is None else np.array(comparison[part], np.float64) for part in _PARTS),  # type: ignore[arg-type]
     )
     planes = map_networks(folder, comparison)
+    networks, *measures = similarity.describe().sections
     sections = [
-        _networks(similarity, planes),
+        networks if planes is None else _add_sizes(networks, planes),
         *([planes.difference] if planes is not None and planes.difference is not None else []),
         *_changes(similarity, comparison, folder),
-        *_measures(similarity),
+        *(_add_picture(similarity, section) for section in measures),
         *([{"title": "Reproduce it", "code": shlex.join(comparison["command"])}] if comparison.get("command") else []),
     ]
     name = f"{len(similarity.names)} networks compared"
@@ -347,18 +381,13 @@ def _read(path: Path) -> dict[str, Any]:
     return dict(comparison)
 
 
-def _networks(similarity: Similarity, planes: Planes | None) -> Section:
-    """Return a row for each network: its accuracy, its size and its regions."""
-    columns = ["network", *(["accuracy"] if similarity.accuracy is not None else [])]
-    columns += ["parameters", "units", f"regions {planes.where}"] if planes is not None else []
-    rows = []
-    for i, name in enumerate(similarity.names):
-        row = [name] + ([f"{100 * similarity.accuracy[i]:.2f}%"] if similarity.accuracy is not None else [])
-        if planes is not None:
-            more = (planes.parameters[i], planes.units[i], planes.counts[i]) if i < len(planes.counts) else ()
-            row += [f"{count:,}" for count in more] or ["–"] * 3
-        rows.append(row)
-    return {"title": "Networks", "table": {"columns": columns, "rows": rows}}
+def _add_sizes(networks: Section, planes: Planes) -> Section:
+    """Return the table of networks with their sizes and regions."""
+    columns = [*networks["table"]["columns"], "parameters", "units", f"regions {planes.where}"]
+    sizes = [[f"{n:,}" for n in each] for each in zip(planes.parameters, planes.units, planes.counts, strict=True)]
+    rows = networks["table"]["rows"]
+    sizes += [["–"] * 3] * (len(rows) - len(sizes))
+    return table("Networks", columns, [[*row, *size] for row, size in zip(rows, sizes, strict=True)])
 
 
 def _changes(similarity: Similarity, comparison: dict[str, Any], folder: Path) -> list[Section]:
@@ -380,28 +409,7 @@ def _changes(similarity: Similarity, comparison: dict[str, Any], folder: Path) -
     return [*sections, {**section, "table": {"columns": [heads[key] for key in keys], "rows": rows}}]
 
 
-def _measures(similarity: Similarity) -> list[Section]:
-    """Return the value of each measure for two networks, or heat maps and tables for more."""
-    if len(similarity.names) == 2:
-        pair = pair_rows(similarity)
-        text = " ".join(f"{capitalize(name)}: {meaning}." for name, meaning, _ in pair)
-        table = {"columns": ["measure", "value"], "rows": [[capitalize(name), value] for name, _, value in pair]}
-        return [{"title": "Similarity", "text": text, "table": table}]
-    order = similarity.order()
-    sections: list[Section] = []
-    for key, meaning in MEASURES.items():
-        values = getattr(similarity, key)
-        if values is None:
-            continue
-        rows = [[similarity.names[i], *(format_float(values[i, j], 3) for j in order)] for i in order]
-        table = {"columns": ["", *(similarity.names[i] for i in order)], "rows": rows}
-        picture = render_themes(lambda key=key: plot_measure(similarity, key))  # type: ignore[misc]
-        sections.append(
-            {
-                "title": capitalize(measure_title(key)),
-                "text": f"{capitalize(meaning)}.",
-                "picture": picture,
-                "table": table,
-            }
-        )
-    return sections
+def _add_picture(similarity: Similarity, section: Section) -> Section:
+    """Return the section of a measure of more than two networks with its heat map."""
+    key = next((key for key in MEASURES if measure_title(key) == section["title"]), None)
+    return section if key is None else {**section, "picture": render_themes(partial(plot_measure, similarity, key))}

@@ -105,7 +105,7 @@ def write_run_report(
     ReportSummary
         Size and content of the report.
     """
-    report = progress or _ignore
+    report, problem = progress or _ignore, run.data.problem
     if not run.history.epochs:
         raise InputError("run", "have at least one epoch", "none")
     planes = choose_slices(run.net, run.data, columns, through)
@@ -130,7 +130,7 @@ def write_run_report(
         sections=sections,
     )
     content |= slices_json(planes, category)
-    content["lead"] = headline(run, models)
+    content["lead"] = headline(problem.target, problem.X.shape[1], problem.task, models)
     content["kept"] = run.epoch  # an unfinished run has a network to report, too
     report("writing the page", 0, None)
     write_page(path, content, frames, f"{run.data.problem.name}: a growth run")

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._document import Document, Section, group_sections
 from creases._text import format_number
 from creases._typing import Floats
 from creases._versions import version
 from creases.errors import InputError
 from creases.problems import Problem
-from creases.show._viewer._run import score_name
 from creases.show.report._network_sections import network_sections
-from creases.show.report._page import Section, group_sections, pluralize, round_values
-from creases.show.report._quality import confidence_sections, format_score, quality_sections
+from creases.show.report._page import pluralize, round_values
+from creases.show.report._quality import confidence_sections, headline, quality_sections
 from creases.show.report._slices import column_weights, find_columns, names_of, table_rows
+from creases.show.report._table_model import words_section
 from creases.tables import (
     Baseline,
     CategoryEffect,
@@ -30,14 +31,13 @@ from creases.tables import (
     SavedRun,
     TableSplit,
     data_box,
-    describe_step,
     effects,
     find_changes,
     interactions,
+    model_baselines,
 )
 
 if TYPE_CHECKING:
-    from creases.growth import Record
     from creases.network import Network
     from creases.regions import LinePartition, PlanePartition
 
@@ -84,7 +84,7 @@ def hardest_section(net: Network, data: TableSplit, weights: Mapping[str, float]
             table.append(
                 [part, str(numbers[row]), *values, *_prediction_cells(data, f[row], row, loss[row], predictions[row])]
             )
-    target = problem.target or _target_name(problem)
+    target = problem.target or ("value" if problem.classes is None else "class")
     heads = ["data", instance, *(name for name, _ in listed), f"true {target}", f"predicted {target}", *measures]
     text = (
         f"The {instance}s with the largest errors in each part of the data, in the units of the target."
@@ -136,14 +136,6 @@ MAX_EFFECT_ROWS, KNOTS, MARKS = 1000, 150, 25
 
 #: Largest number of outputs whose effects are drawn.
 MAX_OUTPUTS = 10
-
-
-def effect_sections(run: SavedRun, weights: Mapping[str, float]) -> list[Section]:
-    """Return the sections about the columns, given the importance of each, largest first."""
-    sections = [_importance(run, weights)]
-    if run.data.n_outputs <= MAX_OUTPUTS:
-        sections = [*sections, *_interactions(run), _effect_charts(run, weights)]
-    return sections
 
 
 def _unit(run: SavedRun) -> str:
@@ -326,6 +318,20 @@ GOOD, DOES, GREW, WRONG, SURE, USE, DETAILS = (
 MAX_ROWS = 5000
 
 
+def grown_document(model: GrownModel) -> Document:
+    """Return what is said of a grown network of a table in words and numbers, its history included if it is known."""
+    sections, scores = [], []
+    if model.data is not None and model.data.source is not None:
+        scores = model_baselines(model)
+        sections += group_sections(GOOD, quality_sections(model.data, scores))
+    if model.network.n_in <= MAX_INPUTS:
+        sections += group_sections(DOES, [words_section(model)])
+    if model.history is not None and model.data is not None:
+        sections += group_sections(GREW, model.history.describe(**model.data.names).sections)
+    lead = headline(model.schema.target, len(model.schema.features), model.schema.task, scores)
+    return Document("Grown network of a table", lead, sections)
+
+
 def growth_sections(
     run: SavedRun, models: Sequence[Baseline], partition: LinePartition | PlanePartition, model: str, again: str
 ) -> list[Section]:
@@ -351,20 +357,16 @@ def growth_sections(
         classes=problem.classes,
         partition=partition,
     )
+    effects_of_columns = [_importance(run, weights)]
+    if run.data.n_outputs <= MAX_OUTPUTS:
+        effects_of_columns += [*_interactions(run), _effect_charts(run, weights)]
     viewer: Section = {"title": "", "viewer": True, "group": DOES}
     good = group_sections(GOOD, quality_sections(run.data, models))
     is_table = run.data.names["instance"] == "row"
     return [
         *([*good, viewer] if is_table else [viewer, *good]),
-        *group_sections(DOES, effect_sections(run, weights) if is_table else []),
-        *group_sections(
-            GREW,
-            [
-                *([_stages(run)] if run.history.stages else []),
-                _overview(run, models),
-                *([_ledger(run)] if run.history.records else []),
-            ],
-        ),
+        *group_sections(DOES, effects_of_columns if is_table else []),
+        *group_sections(GREW, history_sections(run)),
         *group_sections(WRONG, [hardest_section(net, run.data, weights, models[0].predictions)]),
         *group_sections(
             SURE,
@@ -375,128 +377,25 @@ def growth_sections(
     ]
 
 
-def _overview(run: SavedRun, models: Sequence[Baseline]) -> Section:
-    data, history = run.data, run.history
-    records = [record for record in history.records if _is_included(record, run)]
-    first = history.epochs[0]
-    final = history.epochs[min(run.epoch, len(history.epochs)) - 1] if run.epoch else first
-    before, after = ("-".join(map(str, epoch["widths"].values())) for epoch in (first, final))
-    kept = f"from epoch {run.epoch}" if run.epoch or not history.ended else "the initial linear model"
-    spent = history.last
-    rows = [
-        [
-            "rows",
-            f"{len(data.train):,} training, {len(data.validation):,} validation, {len(data.test):,} held-out test",
-        ],
-        ["inputs", str(data.problem.X.shape[1])],
-        ["hidden units", f"{before} → {after}"],
-        ["parameters", f"{first['parameters']:,} → {final['parameters']:,}"],
-        ["growth steps", f"{len(records)} kept, {len(history.records) - len(records)} undone"],
-        ["network", kept],
-        ["budget", history.setting.get("budget", "–")],
-        [
-            "spent",
-            f"{spent['epochs']:.4g} epochs, {spent['seconds']:.3g} s, {_format_large(spent['multiply_adds'])} "
-            "multiply-adds",
-        ],
-        [
-            f"test {score_name(data.problem.task)}",
-            f"{format_score(models[0].test)} ({models[1].name}: {format_score(models[1].test)})",
-        ],
-    ]
-    sentences = [f"Growth stopped: {history.growth_ended}."] if history.growth_ended else []
-    sentences += filter(None, [history.explain_size()])
-    ended = (
-        f"Training stopped: {history.ended}." if history.ended else "The run is not finished; this is its state so far."
-    )
-    sentences.append(ended)
-    return {"title": "Overview", "text": " ".join(sentences), "table": {"columns": ["", ""], "rows": rows}}
-
-
-def _is_included(record: Record, run: SavedRun) -> bool:
-    """Return whether a growth step is in the network: that which was kept, or the latest of a run that goes on."""
-    return not record.undone and (record.epoch < run.epoch or not run.history.ended)
-
-
-def _stages(run: SavedRun) -> Section:
-    """Return a row for each stage of growth: the widths, both held-out losses, whether it pays."""
-    rows = [
-        [
-            str(number),
-            str(stage["epoch"]),
-            "-".join(map(str, stage["widths"].values())),
-            *(_format_loss(stage[name]) for name in ("loss_grown", "loss_training_on")),
-            f"{_format_loss(stage['gain'])} ± {_format_loss(stage['error'])}",
-            run.history.stage_outcome(stage),
-        ]
-        for number, stage in enumerate(run.history.stages, 1)
-    ]
-    text = (
-        "In each stage a wider or narrower network is trained that begins as the others did. It is kept if its lowest "
-        "validation loss is below that of the best network so far by more than a standard error, and by enough for "
-        "what it costs (a narrower one may lose as much); otherwise it is undone."
-    )
-    heads = ["stage", "epoch", "hidden units", "loss", "loss before", "improvement", "kept"]
-    return {"title": "Growth stages", "text": text, "table": {"columns": heads, "rows": rows}}
-
-
-def _ledger(run: SavedRun) -> Section:
-    """Return a row for each growth step: what, where, why, and its effect on the loss and the function."""
-    rows = []
-    changes = _changes(run)
-    for record in run.history.records:
-        undone = " (until a better size)" if record.replaced else " (undone: no improvement)"
-        tag = undone if record.undone else "" if _is_included(record, run) else " (not kept)"
-        later = record.later.get("loss")
-        rows.append(
-            [
-                str(record.number),
-                str(record.epoch),
-                describe_step(record) + tag,
-                record.place,
-                _format_loss(record.before.get("loss")),
-                _format_loss(record.after.get("loss")),
-                _format_loss(later),
-                "–" if record.changed is None else str(record.changed),
-                changes.get(record.number, "–"),
-                record.why(**run.data.names),
-            ]
+def history_sections(run: SavedRun) -> list[Section]:
+    """Return what the history says of itself; growth steps with the largest change of an output beside each."""
+    data, (overview, *others) = run.data, run.history.describe(**run.data.names).sections
+    parts = f"{len(data.train):,} training, {len(data.validation):,} validation, {len(data.test):,} held-out test"
+    about = [["rows", parts], ["inputs", str(data.problem.X.shape[1])]]
+    rows = [*about, *overview["table"]["rows"]]
+    sections = [overview | {"table": overview["table"] | {"rows": rows}}, *others]
+    if run.history.records:
+        steps, changes = sections.pop(), _changes(run)
+        columns, cells = steps["table"]["columns"], steps["table"]["rows"]
+        columns = [*columns[:-1], "largest change", columns[-1]]
+        cells = [[*row[:-1], changes.get(int(row[0]), "–"), row[-1]] for row in cells]
+        text = (
+            f"{steps['text']} The largest change is that of an output over {len(_inspected_inputs(run)):,} rows, "
+            "between the network before the step and the one kept right after it. Creases in the map have the numbers "
+            "of their steps."
         )
-    loss = (
-        "squared error relative to the variance of the target" if run.data.problem.classes is None else "cross-entropy"
-    )
-    records, inspected = run.history.records, f"over {len(_inspected_inputs(run)):,} rows"
-    effect = f"training rows whose prediction changed, and the largest output change {inspected}."
-    if records and records[0].method == "linear":  # its networks are kept once they are trained
-        effect = f"training rows whose prediction changed; then the largest output change {inspected}, trained."
-        effect += " Creases in the map have the numbers of their steps."
-    text = (
-        f"Every growth step and the reason for it. The training loss ({loss}) is given just before the step, "
-        "right after it, and once trained, just before the next step. The last two columns before the reason show "
-        f"the effect of the step alone, before training: {effect}"
-    )
-    heads = [
-        "step",
-        "epoch",
-        "what",
-        "where",
-        "loss before",
-        "right after",
-        "once trained",
-        "predictions changed",
-        "largest change",
-    ]
-    return {"title": "Growth steps in detail", "text": text, "table": {"columns": [*heads, "why"], "rows": rows}}
-
-
-def _format_loss(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}" if abs(value) >= 1e-4 else f"{value:.1e}"
-
-
-def _format_large(value: float) -> str:
-    """Format a large number in words: 1.5 billion."""
-    names = {1e12: "trillion", 1e9: "billion", 1e6: "million"}
-    return next((f"{value / size:.3g} {name}" for size, name in names.items() if value >= size), f"{value:,.0f}")
+        sections.append(steps | {"text": text, "table": {"columns": columns, "rows": cells}})
+    return sections
 
 
 def _changes(run: SavedRun) -> dict[int, str]:
@@ -531,8 +430,11 @@ def _loading(run: SavedRun, model: str) -> Section:
 
 def _reproduction(run: SavedRun, again: str) -> Section:
     """Return the commands, the settings, the digest of the data and the versions."""
-    chosen = {name: _format_setting(value) for name, value in run.settings.to_dict().items()}
-    settings = [[name, text] for name, text in chosen.items() if text]
+    chosen = {name: value for name, value in run.settings.to_dict().items() if value is not None}
+    texts = {
+        name: ",".join(map(str, value)) if isinstance(value, tuple) else str(value) for name, value in chosen.items()
+    }
+    settings = [[name, text] for name, text in texts.items() if text]
     settings[0][1] = Path(run.settings.data).name
     packages = ("creases", "torch", "numpy", "scikit-learn")
     versions = [[name, version(name)] for name in packages]
@@ -545,7 +447,3 @@ def _reproduction(run: SavedRun, again: str) -> Section:
         "code": again,
         "table": {"columns": ["setting", "value"], "rows": rows},
     }
-
-
-def _format_setting(value: object) -> str:
-    return "" if value is None else ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._document import Section
 from creases._files import open_npz
 from creases._validation import check_box
 from creases.errors import FileError, InputError
@@ -18,7 +19,7 @@ from creases.problems import Problem, match_outputs
 from creases.regions import LinePartition, PlanePartition, line, plane
 from creases.show._viewer._frames import line_frame, plane_frame
 from creases.show.report._network_sections import network_sections
-from creases.show.report._page import Section, check_html_name, format_integer, write_viewer
+from creases.show.report._page import check_html_name, format_integer, write_viewer
 from creases.show.report._subject import ROWS
 from creases.tables import data_box, read_table
 

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from creases._document import Section
 from creases._versions import version
 from creases.certify import UnitFacts, UnitSide, unit_facts
 from creases.compare import (
@@ -25,7 +26,7 @@ from creases.compare import (
 from creases.network import Network
 from creases.regions import LinePartition, PlanePartition
 from creases.regions.diagnostics import PartitionSummary, summarize_partition, verify_partition
-from creases.show.report._page import Section, format_float, format_integer, format_percent, pluralize, render_themes
+from creases.show.report._page import format_float, format_integer, format_percent, pluralize, render_themes
 from creases.show.report._subject import Subject, count_parameters
 
 if TYPE_CHECKING:

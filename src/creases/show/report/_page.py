@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from math import isfinite
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from creases._document import Section
 from creases._files import write_atomically
 from creases.errors import FileError, InputError
 from creases.show._viewer._frames import render_report, report_frame
@@ -76,9 +77,6 @@ def render_themes(draw: Callable[[], Figure], *, dpi: int = 130) -> dict[str, st
 
 # Format numbers, counts and shares for reports.
 
-#: A section of a report: title, text, table, picture and the like, as JSON for the viewer.
-Section = dict[str, Any]
-
 
 def format_float(value: float, digits: int = 4) -> str:
     """Format a number briefly; a dash if it is not finite."""
@@ -93,11 +91,6 @@ def format_percent(share: float) -> str:
 def format_integer(value: int) -> str:
     """Format an integer with thousands separators; a very large one as a power of ten."""
     return f"{value:,}" if abs(value) < 10**12 else f"about 10^{len(str(abs(value))) - 1}"
-
-
-def capitalize(text: str) -> str:
-    """Capitalize the first letter of a text."""
-    return text[:1].upper() + text[1:]
 
 
 def pluralize(value: int, thing: str) -> str:
@@ -144,11 +137,6 @@ def write_viewer(
     }
     frames_by_name = {"0" if k == 0 else f"0/{k}": data for k, data in enumerate(frames)}
     return write_page(out, to_json(run), frames_by_name, title)
-
-
-def group_sections(question: str, sections: Iterable[Section]) -> list[Section]:
-    """Return sections under the question that they answer, without empty ones."""
-    return [{**section, "group": question} for section in sections if section]
 
 
 def round_values(values: Any) -> list[Any]:

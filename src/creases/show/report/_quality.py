@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from creases._document import Section
 from creases._text import format_number, plural, short_names
 from creases._typing import Bools, Floats, Ints
 from creases.show._viewer._run import score_name
-from creases.show.report._page import Section, format_percent, pluralize, round_values
+from creases.show.report._page import format_percent, pluralize, round_values
 from creases.tables import ClassificationMetrics, compare_models
 
 if TYPE_CHECKING:
-    from creases.tables import Baseline, SavedRun, TableSplit
+    from creases.tables import Baseline, TableSplit
 
 #: Largest number of classes of a confusion matrix, and of points of a chart.
 MAX_CLASSES, MAX_POINTS = 20, 600
@@ -24,6 +25,9 @@ BINS = 16
 
 #: Rows needed for a calibration curve.
 MIN_ROWS = 20
+
+#: What to try instead of a network that another model beats.
+WAYS = ("more rows", "the better one of the other models")
 
 #: Names of the columns of scores.
 PARTS = ("training", "validation", "test")
@@ -51,15 +55,13 @@ def confidence_sections(data: TableSplit, model: Baseline) -> list[Section]:
     return [_calibration(model.metrics, data.problem.classes), _confidence(chances, right, len(data.problem.classes))]
 
 
-def headline(run: SavedRun, models: Sequence[Baseline]) -> str:
+def headline(target: str, n_inputs: int, task: str, models: Sequence[Baseline]) -> str:
     """Return the answer to the first question in a sentence: the test score beside those of the baselines."""
-    problem = run.data.problem
+    about = f"{f'Predicts ‘{target}’' if target else 'A network'} from {pluralize(n_inputs, 'input')}"
+    if not models:
+        return f"{about}."
     others = ", ".join(f"{model.name} {format_score(model.test)}" for model in models[1:])
-    target = f"Predicts ‘{problem.target}’" if problem.target else "A network"
-    return (
-        f"{target} from {pluralize(problem.X.shape[1], 'input')}: test {score_name(problem.task)} "
-        f"{format_score(models[0].test)} ({others})."
-    )
+    return f"{about}: test {score_name(task)} {format_score(models[0].test)} ({others})."
 
 
 def format_score(value: float) -> str:
@@ -67,10 +69,13 @@ def format_score(value: float) -> str:
     return "–" if not np.isfinite(value) else f"{round(value, 3) + 0.0:.3f}"  # no negative zero
 
 
-def scores_section(data: TableSplit, models: Sequence[Baseline], *, n_fitted: int = 0) -> Section:
+def scores_section(
+    data: TableSplit, models: Sequence[Baseline], *, n_fitted: int = 0, ways: Sequence[str] = WAYS
+) -> Section:
     """Return the scores of a model beside those of simpler ones, in several measures, and how they compare.
 
-    ``n_fitted`` are the rows that the model was fitted to, where those are more than the others got.
+    ``n_fitted`` are the rows that the model was fitted to, where those are more than the others got; ``ways`` are what
+    to try where another is better, the most promising first.
     """
     n_sampled = len(data.train) + len(data.validation)
     same = "the same rows" if n_fitted <= n_sampled else f"a sample of {n_sampled:,} of the {n_fitted:,} rows fitted"
@@ -78,7 +83,7 @@ def scores_section(data: TableSplit, models: Sequence[Baseline], *, n_fitted: in
     comparisons = compare_models(models, data)
     sentences = list(map(str, comparisons))
     if any(each.verdict == "worse" for each in comparisons):
-        sentences.append(f"To try: more rows, or {_other_way(models[0])}.")
+        sentences.append(f"To try: {'; '.join(ways)}.")
     sentences += filter(None, [_compare_with_linear(models, data) if is_tested else ""])
     held = f"{pluralize(len(data.test), 'test row')} that no model has seen"
     where = held if is_tested else "the rows fitted: none is held out"
@@ -110,12 +115,6 @@ def _compare_with_linear(models: Sequence[Baseline], data: TableSplit) -> str:
         f"On the {len(data.test)} test rows this model corrects {plural(gained, 'error')} of {linear.name} and makes "
         f"{plural(lost, 'new error')}."
     )
-
-
-def _other_way(model: Baseline) -> str:
-    """Return what to try instead of a model that another beats."""
-    grow = "creases grow, which grows units of many columns"
-    return grow if model.name == "curves" else "the better one of the other models"
 
 
 def _name_of(k: int, model: Baseline) -> str:

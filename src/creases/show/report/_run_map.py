@@ -89,7 +89,8 @@ def _draw(ax: Axes, run: SavedRun, cut: Slice, partition: PlanePartition, *, leg
     if problem.classes is None:
         plot_plane(partition, ax=ax, boundary=False)
         low, high = float(problem.y.min()), float(problem.y.max())
-        scale, ramp = Normalize(low, high, clip=True), _ramp()
+        scale, ends = Normalize(low, high, clip=True), RAMPS[style.active_theme().name]
+        ramp = LinearSegmentedColormap.from_list("creases-values", list(ends))
         _draw_values(ax, partition, scale, ramp)
         colors = ramp(scale(problem.y))
         if legend:
@@ -111,10 +112,6 @@ def _draw(ax: Axes, run: SavedRun, cut: Slice, partition: PlanePartition, *, leg
     ax.set_ylim(*partition.box[1])
     ax.set_xlabel(cut.axes[0])
     ax.set_ylabel(cut.axes[1])
-
-
-def _ramp() -> LinearSegmentedColormap:
-    return LinearSegmentedColormap.from_list("creases-values", list(RAMPS[style.active_theme().name]))
 
 
 def _draw_values(ax: Axes, partition: PlanePartition, scale: Normalize, ramp: LinearSegmentedColormap) -> None:

@@ -58,8 +58,8 @@ class Columns:
 def find_columns(problem: Problem) -> Columns:
     r"""Return the numeric and the categorical columns of a problem.
 
-    Inputs named ``column=category`` that hold 0 and 1 are one column of categories; an input with at most two
-    different values is a column of two categories.
+    Inputs that are the values of a category are one column; another input with at most two different values is a
+    column of two categories.
 
     Examples
     --------
@@ -72,20 +72,30 @@ def find_columns(problem: Problem) -> Columns:
     groups: dict[str, list[int]] = defaultdict(list)
     numeric: list[int] = []
     categories: dict[int, Category] = {}
-    for position, name in enumerate(problem.features):
-        column, separator, _ = name.partition("=")
+    for position, name in enumerate(names_of(problem)["names"]):
         values = np.unique(problem.X[:, position])
-        if separator and set(values.tolist()) <= {0.0, 1.0}:
-            groups[column].append(position)
+        if not isinstance(name, str):
+            groups[name[0]].append(position)
         elif len(values) <= 2:
             counts = tuple(int((problem.X[:, position] == value).sum()) for value in values)
-            levels = tuple(f"{value:g}" for value in values)
+            words = _words_of(problem, position)
+            levels = tuple(words.get(value, f"{value:g}") for value in values.tolist())
             categories[position] = Category(name, (position,), levels, values[:, None], counts)
         else:
             numeric.append(position)
     for column, inputs in groups.items():
         categories[inputs[0]] = _one_hot(problem, column, inputs)
     return Columns(tuple(numeric), tuple(categories[position] for position in sorted(categories)))
+
+
+def _words_of(problem: Problem, position: int) -> dict[float, str]:
+    """Return the words of a column of yes and no for 0 and 1; none for other inputs."""
+    if problem.encoding is None:
+        return {}
+    feature = problem.encoding.features[position]
+    column = next(column for column in problem.encoding.inputs if column.name == feature.column)
+    values = [] if feature.is_level or feature.is_gap else column.kind.codec.levels(column, [feature.name])
+    return {float(inputs[0]): text for text, inputs in values}
 
 
 def column_weights(net: Network, data: TableSplit) -> dict[str, float]:
@@ -100,17 +110,16 @@ def column_weights(net: Network, data: TableSplit) -> dict[str, float]:
 
 def names_of(problem: Problem) -> dict[str, Any]:
     """Return the names of inputs, classes and target, as the functions of :mod:`creases.tables` take them."""
-    return {"names": problem.features, "classes": problem.classes, "target": problem.target or None}
+    names = problem.features if problem.encoding is None else problem.encoding.input_names
+    return {"names": names, "classes": problem.classes, "target": problem.target or None}
 
 
 def _one_hot(problem: Problem, column: str, inputs: list[int]) -> Category:
-    levels = [problem.features[position].partition("=")[2] for position in inputs]
-    kind = next((one.kind for one in problem.encoding.inputs if one.name == column), None) if problem.encoding else None
-    no = kind.words[0] if kind is not None and kind.words else f"not {levels[0]}"  # yes/no columns have one input
+    levels = [problem.encoding.input_names[position][1] for position in inputs]
     codes, counts = np.eye(len(inputs)), problem.X[:, inputs].sum(axis=0).astype(int).tolist()
     rest = int((problem.X[:, inputs].sum(axis=1) == 0).sum())
     if rest:  # rows in none of the categories that have an input
-        levels, counts = [*levels, no if len(levels) == 1 else "other"], [*counts, rest]
+        levels, counts = [*levels, f"not {levels[0]}" if len(levels) == 1 else "other"], [*counts, rest]
         codes = np.concatenate([codes, np.zeros((1, len(inputs)))])
     return Category(column, tuple(inputs), tuple(levels), codes, tuple(counts))
 

@@ -8,20 +8,19 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from creases._document import Document, Section, group_sections
 from creases._text import format_number, plural, short_names
 from creases._typing import Floats
 from creases.show._viewer._run import score_name
 from creases.show.report._charts import column_charts, line_chart, pair_picture
-from creases.show.report._page import Section, group_sections, pluralize, write_sections
+from creases.show.report._page import pluralize, write_sections
 from creases.show.report._quality import confidence_sections, error_sections, format_score, scores_section
 from creases.tables import (
-    FitSettings,
     LevelGraph,
     NumberGraph,
     PairGraph,
@@ -29,14 +28,15 @@ from creases.tables import (
     TableModel,
     certify_model,
     count_rows,
-    describe_notes,
     describe_stages,
     explain_row,
     has_scores,
     load_fit,
     model_baselines,
     model_graphs,
+    model_words,
     scored_model,
+    ways_to_improve,
 )
 
 if TYPE_CHECKING:
@@ -123,7 +123,6 @@ def _explain(model: TableModel, row: int) -> RowExplanation:
 
 def _row_section(answer: RowExplanation, classes: Sequence[str]) -> Section:
     """Return a row's prediction as a sum: that of the average row, and what each column adds."""
-    heading, *_ = answer.lines()
     has_amounts = bool(np.isfinite(answer.total))
     shown, rest = answer.effects[:EFFECTS], answer.effects[EFFECTS:]
     unit = answer.unit
@@ -141,11 +140,10 @@ def _row_section(answer: RowExplanation, classes: Sequence[str]) -> Section:
     table += [[f"{each.name} {each.cell}".strip(), cell] for each, cell in zip(shown, cells, strict=True)]
     table += [[plural(len(rest), "smaller effect"), more]] if rest else []
     table.append(["this row", total])
-    name, _, about = heading.partition(": ")
     points = " Ten points double the odds." if has_amounts and answer.probabilities else ""
-    text = _shorten(f"{about[0].upper()}{about[1:]}.{points}", classes)
+    text = _shorten(f"{answer.about[0].upper()}{answer.about[1:]}.{points}", classes)
     what = head if not has_amounts or not answer.probabilities else f"{answer.explained}"
-    return {"title": name, "text": text, "table": {"columns": ["", what], "rows": table}, "size": "narrow"}
+    return {"title": answer.title, "text": text, "table": {"columns": ["", what], "rows": table}, "size": "narrow"}
 
 
 def _shorten(text: str, classes: Sequence[str]) -> str:
@@ -182,16 +180,10 @@ MAX_CHARTS, MAX_PICTURES = 24, 6
 
 def words_section(model: TableModel | GrownModel) -> Section:
     """Return the model in words, a line for each column, and its notes."""
-    opening, *lines = str(model).split("\n")
-    notes = describe_notes(model)
-    rows = [list(line.split(": ", 1)) for line in lines[: len(lines) - len(notes)]]
-    section: Section = {
-        "title": "In words",
-        "text": opening,
-        "table": {"columns": ["", ""], "rows": rows},
-        "size": "full",
-    }
-    return section | {"note": "\n".join(notes)} if notes else section
+    words = model_words(model)
+    table = {"columns": ["", ""], "rows": [list(entry) for entry in words.entries]}
+    section: Section = {"title": "In words", "text": words.opening, "table": table, "size": "full"}
+    return section | {"note": "\n".join(words.notes)} if words.notes else section
 
 
 def curve_sections(graphs: Sequence[NumberGraph | LevelGraph]) -> list[Section]:
@@ -254,7 +246,7 @@ def stage_section(model: TableModel) -> Section:
 
 
 #: What a reader asks, in this order.
-GOOD, DOES, GREW, ROWS, WRONG, CERTAIN, USE = (
+QUESTIONS = GOOD, DOES, GREW, ROWS, WRONG, CERTAIN, USE = (
     "Is it good?",
     "What does it do?",
     "What did each stage bring?",
@@ -272,7 +264,8 @@ def write_table_report(folder: Path, path: str | Path) -> int:
     """
     model, settings = load_fit(folder)
     name = folder.resolve().name
-    write_model_report(model, path, model_name=name, again=_commands(settings, name))
+    again = f"{settings.command(name)}\n{shlex.join(['creases', 'report', name, '--out', 'report.html'])}"
+    write_model_report(model, path, model_name=name, again=again)
     data = scored_model(model).data
     assert data is not None
     return len(data.problem.X)
@@ -292,45 +285,34 @@ def write_model_report(model: TableModel, path: str | Path, *, model_name: str, 
     graphs, document = model_graphs(model), table_document(model)
     curves = [graph for graph in graphs if not isinstance(graph, PairGraph)]
     pairs = [graph for graph in graphs if isinstance(graph, PairGraph)]
-    *said, grew = document.summary
-    sections = [
-        *said,
+    on_page = [
         *group_sections(DOES, [*curve_sections(curves), *pair_sections(model, pairs)]),
-        grew,
         *group_sections(ROWS, row_sections(model)),
-        *document.errors,
         *group_sections(WRONG, [error_section(model)]),
         *group_sections(CERTAIN, [proved_section(model)]),
         *group_sections(USE, [_loading(model, model_name), {"title": "Reproduce it", "code": again}]),
     ]
-    return write_sections(Path(path), model.data.problem.name, document.lead, sections)
-
-
-@dataclass(frozen=True)
-class Document:
-    """What is said of a model of a table in words and numbers, without charts."""
-
-    lead: str  #: what it predicts and how well, in a sentence
-    summary: list[Section]  #: whether it is good, what it does, what each stage brought
-    errors: list[Section]  #: where it is wrong on the test rows
+    sections = sorted([*document.sections, *on_page], key=lambda section: QUESTIONS.index(section["group"]))
+    return write_sections(Path(path), document.title, document.lead, sections)
 
 
 def table_document(model: TableModel) -> Document:
-    """Return what is said of a model of a table; a loaded one has no errors, and the scores that it remembers."""
+    """Return what is said of a model of a table in words and numbers; a loaded one has the scores that it remembers.
+
+    Narrow views leave out its errors on the test rows.
+    """
     data = scored_model(model).data
-    is_tested = data is not None and data.source is not None and len(data.test) > 0
-    summary = [
+    sections = [
         *group_sections(GOOD, [_scores(model)]),
         *group_sections(DOES, [words_section(model)]),
         *group_sections(GREW, [stage_section(model)]),
     ]
-    errors: list[Section] = []
-    if is_tested and data is not None:
-        errors = [
-            *error_sections(data, model_baselines(model)[0].predictions),
-            *confidence_sections(data, model_baselines(model)[0]),
-        ]
-    return Document(_lead(model), summary, group_sections(WRONG, errors))
+    if data is not None and data.source is not None and len(data.test):
+        scored = model_baselines(model)[0]
+        errors = [*error_sections(data, scored.predictions), *confidence_sections(data, scored)]
+        sections += [section | {"detail": True} for section in group_sections(WRONG, errors)]
+    title = "Model of a table" if model.data is None else model.data.problem.name
+    return Document(title, _lead(model), sections)
 
 
 def _lead(model: TableModel) -> str:
@@ -360,7 +342,8 @@ def _scores(model: TableModel) -> Section:
             "table": {"columns": [score_name(model.schema.task), *model.scores.columns], "rows": table},
             "size": "full",
         }
-    return scores_section(data, model_baselines(model), n_fitted=count_rows(scored_model(model))["train"])
+    n_fitted = count_rows(scored_model(model))["train"]
+    return scores_section(data, model_baselines(model), n_fitted=n_fitted, ways=ways_to_improve(model))
 
 
 def _loading(model: TableModel, name: str) -> Section:
@@ -368,7 +351,3 @@ def _loading(model: TableModel, name: str) -> Section:
     more = "\nmodel.predict_proba(rows)" if model.classes is not None else ""
     text = "rows: a file, a DataFrame, or a mapping from column names to cells, as in the table."
     return {"title": "Load it", "text": text, "code": f"{code}{more}\nmodel.explain(rows)"}
-
-
-def _commands(settings: FitSettings, name: str) -> str:
-    return f"{settings.command(name)}\n{shlex.join(['creases', 'report', name, '--out', 'report.html'])}"

@@ -91,7 +91,7 @@ class Controller:
         self._worked += time.monotonic() - began
         if live.history.ended:
             self._send_changes()
-            self._set_state("ended", f"Finished: {live.history.ended}.")
+            self._set_state("ended", f"Finished: {live.history.ending}.")
         elif live.units >= self._limits.units:
             self._pause(f"Paused: the network reached {live.units} units, the limit of the studio.")
         elif self._worked > self._limits.work:
@@ -201,7 +201,7 @@ class Controller:
         live.look()
         self._send_changes()
         if live.history.ended:
-            self._set_state("ended", f"Finished: {live.history.ended}.")
+            self._set_state("ended", f"Finished: {live.history.ending}.")
         else:
             self._set_state("paused")
 

@@ -61,7 +61,6 @@ def _export_onnx(request: ExportRequest) -> bytes:
 
 
 def _export_code(request: ExportRequest) -> bytes:
-
     return script(request.spec, request.live).encode()
 
 
@@ -81,7 +80,7 @@ def _export_report(request: ExportRequest) -> bytes:
 
 def _export_animation(request: ExportRequest) -> bytes:
     """Return the animation of the run on the first slice, with its curves and the network."""
-    from creases.show import animate_growth
+    from creases.show import animate
     from creases.tables import data_box
 
     live = request.live
@@ -96,7 +95,7 @@ def _export_animation(request: ExportRequest) -> bytes:
     options |= {"classes": problem.classes, "scaling": live.data.scaling, "names": live.data.names}
     return _read_written(
         "growth.gif",
-        lambda path: animate_growth(
+        lambda path: animate(
             list(live.snapshots),
             path,
             history=live.history,

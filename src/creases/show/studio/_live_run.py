@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from creases.errors import CreasesError, RequestError
 from creases.growth import GrowthConfig
 from creases.problems import Problem
-from creases.show._viewer._run import epochs_json, final_epoch, moment_json, record_json, run_json
+from creases.show._viewer._run import epochs_json, moment_json, record_json, run_json
 from creases.show.report._slices import multiply_slices, slices_json
 from creases.show.studio import _model_view as views
 from creases.show.studio._limits import Limits
@@ -242,7 +242,7 @@ class LiveRun:
 
     def record(self, record: Record) -> dict[str, Any]:
         """Return a growth step as the viewer's JSON."""
-        return record_json(record, self.data, final_epoch(self.history))
+        return record_json(record, self.data, self.history)
 
     def _mark(self, state: State) -> None:
         """Remember the run before a growth step, to undo it; of a stage the network that was trained on."""
@@ -316,7 +316,7 @@ class _PageState:
         keep = {"records": known} if known < len(self.records) else {}
         changed: dict[str, Any] = {name: text for name, text in endings.items() if text != self.endings[name]}
         if "ended" in changed:
-            changed["kept"] = final_epoch(history)
+            changed["kept"] = history.best_epoch if history.ended else None
         judged = len(history.stages) != self._stages
         if len(history.records) != len(self.records) or changed.keys() - {"phase"} or judged:
             now = [live.record(record) for record in history.records]
@@ -330,4 +330,4 @@ class _PageState:
 
 
 def _endings(live: LiveRun) -> dict[str, str]:
-    return {"growth_ended": live.history.growth_ended, "ended": live.history.ended, "phase": live.phase}
+    return {"growth_ended": live.history.growth_ended, "ended": live.history.ending, "phase": live.phase}

@@ -32,6 +32,7 @@ from creases.tables import (
     fit_table,
     load_fit,
     model_graphs,
+    model_words,
 )
 
 #: Columns with a chart, pairs with a picture, rows that are listed, and rows whose cells the page gets.
@@ -101,7 +102,7 @@ class TableView:
         columns = [graph for graph in graphs if not isinstance(graph, PairGraph)][:MAX_CURVES]
         charts = column_charts(columns)
         pairs = [graph for graph in graphs if isinstance(graph, PairGraph)][:MAX_PAIRS]
-        opening, *lines = str(model).split("\n")
+        opening, *lines = model_words(model).lines()
         first = graphs[0] if graphs else None
         content = {
             "name": self.name,
@@ -130,7 +131,8 @@ class TableView:
 
     def _plane_json(self, pair: PairGraph) -> dict[str, Any]:
         self._sign()
-        names = [self.model.schema.columns[int(side.inputs[0])] for side in (pair.first, pair.second)]
+        features = self.model.schema.encoder.features
+        names = [features[int(side.inputs[0])].variable for side in (pair.first, pair.second)]
         if bool(pair.first.levels) != bool(pair.second.levels):
             chart = line_chart(pair)
             drawn = {series["name"] for series in chart["series"]}
@@ -234,7 +236,8 @@ class TableView:
         The test rows only have scores: which of them a change mends is not told.
         """
         first, last, problem = self._models[0], self.model, self.problem
-        counts = _count_rows(self._judges)
+        judges = self._judges
+        counts = {"held-out": len(judges.validation), "train": len(judges.train), "test": len(judges.test)}
         scores = [
             {
                 "part": part,
@@ -306,10 +309,6 @@ def split_judges(data: TableSplit) -> TableSplit:
     order = test[np.argsort(data.rows.y[test, 0], kind="stable")]
     fitted = np.sort(np.concatenate([train, validation]))
     return replace(data, parts=(fitted, np.sort(order[::2]), np.sort(order[1::2])))
-
-
-def _count_rows(data: TableSplit) -> dict[str, int]:
-    return {"held-out": len(data.validation), "train": len(data.train), "test": len(data.test)}
 
 
 def _after(scores: Any) -> dict[str, float]:

@@ -1,0 +1,133 @@
+"""What is said of results whose sections need this room: of a growth run here, of the others in ``report``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from creases._document import Document, Section, facts, table
+from creases._text import plural
+
+if TYPE_CHECKING:
+    from creases.growth import History, Record
+
+
+#: Where each kind of result is described, by the name of its class.
+_HOMES = {
+    "TableModel": "_table_model:table_document",
+    "GrownModel": "_growth_sections:grown_document",
+    "Similarity": "_comparisons:similarity_document",
+    "Difference": "_comparisons:difference_document",
+}
+
+
+def describe(result: Any, **names: Any) -> Document:
+    """Return what is said of a result; of a run with names as in :func:`creases.growth.explain`."""
+    if hasattr(result, "records"):
+        return describe_history(result, names)
+    home = next(_HOMES[kind.__name__] for kind in type(result).__mro__ if kind.__name__ in _HOMES)
+    module, _, name = home.partition(":")
+    document: Document = getattr(import_module(f"creases.show.report.{module}"), name)(result)
+    return document
+
+
+def describe_history(history: History, names: Mapping[str, Any]) -> Document:
+    """Return the document of a run; names as in :func:`creases.growth.explain`."""
+    title = f"Growth: {plural(len(history.records), 'growth step')}"
+    if not history.epochs:
+        return Document(title, "No epochs yet.")
+    sections = [_overview(history)]
+    sections += [_stages(history)] if history.stages else []
+    sections += [_steps(history, names)] if history.records else []
+    return Document(title, history.explain_end(), sections)
+
+
+def _overview(history: History) -> Section:
+    """Return the size of the network before and after, its scores, and what the run has spent."""
+    first, last, best = history.epochs[0], history.last, history.best_epoch
+    network = history.epochs[best - 1] if best else first
+    before, after = (_widths(epoch["widths"]) for epoch in (first, network))
+    rows = [
+        ("epochs", f"{len(history.epochs)}, {plural(history.steps, 'optimizer step')}"),
+        ("growth steps", f"{len(history.records)}, {sum(map(history.keeps, history.records))} kept"),
+        ("hidden units", f"{before} → {after}"),
+        ("parameters", f"{first['parameters']:,} → {network['parameters']:,}"),
+        ("network", f"from epoch {best}" if best else "the linear model at the start"),
+    ]
+    for name, key in ((history.measure, "score"), (f"{history.measure}, validation", "validation_score")):
+        if best and network[key] is not None:
+            rows.append((name, f"{network[key]:.4g}"))
+    large = {1e12: "trillion", 1e9: "billion", 1e6: "million"}
+    work = last["multiply_adds"]
+    spent = next((f"{work / size:.3g} {name}" for size, name in large.items() if work >= size), f"{work:,.0f}")
+    rows += [("budget", history.setting["budget"])] if "budget" in history.setting else []
+    rows.append(("spent", f"{last['epochs']:.4g} epochs, {last['seconds']:.3g} s, {spent} multiply-adds"))
+    return facts("Overview", rows, text=history.explain_end())
+
+
+def _widths(widths: Mapping[str, int]) -> str:
+    """Return the widths of layers: ``4-8``."""
+    return "-".join(map(str, widths.values()))
+
+
+def _stages(history: History) -> Section:
+    """Return a row for each stage of growth: the widths, both held-out losses, whether it pays."""
+    text = (
+        "In each stage a wider or narrower network is trained that begins as the others did. It is kept if its lowest "
+        "validation loss is below that of the best network so far by more than a standard error, and by enough for "
+        "what it costs (a narrower one may lose as much); otherwise it is undone."
+    )
+    rows = [
+        [
+            str(number),
+            str(stage["epoch"]),
+            _widths(stage["widths"]),
+            *(_loss(stage[name]) for name in ("loss_grown", "loss_training_on")),
+            f"{_loss(stage['gain'])} ± {_loss(stage['error'])}",
+            history.stage_outcome(stage) or "yes",
+        ]
+        for number, stage in enumerate(history.stages, 1)
+    ]
+    heads = ("stage", "epoch", "hidden units", "loss", "loss before", "improvement", "kept")
+    return table("Growth stages", heads, rows, text=text)
+
+
+def _steps(history: History, names: Mapping[str, Any]) -> Section:
+    """Return a row for each growth step: what, where, its effect, and why."""
+    kinds = {"accuracy": "cross-entropy", "R²": "squared error"}
+    kind = kinds.get(history.measure, "as given")
+    if names.get("scaling") is not None and kind == "squared error":
+        kind += ", 1: predicting the mean"
+    text = (
+        f"The training loss ({kind}) is given just before a step, right after it, and once trained, just before the "
+        "next. Predictions changed are those of training rows that the step alone changed, before training."
+    )
+    scored = any(record.later.get("validation_score") is not None for record in history.records)
+    heads = ["step", "epoch", "what", "where", "units", "loss before", "right after", "once trained"]
+    heads += [f"validation {history.measure}"] if scored else []
+    rows = [[*_step_cells(record, history, scored), record.why(**names)] for record in history.records]
+    several = len({record.place for record in history.records}) > 1
+    detail = (*(() if several else ("where",)), "right after", "predictions changed")
+    return table("Growth steps", [*heads, "predictions changed", "why"], rows, detail=detail, text=text)
+
+
+def _step_cells(record: Record, history: History, scored: bool) -> list[str]:
+    outcome = history.outcome(record)
+    before = history.epochs[record.epoch - 1]["validation_score"] if 0 < record.epoch <= len(history.epochs) else None
+    scores = [record.before.get("validation_score", before), record.later.get("validation_score")]
+    return [
+        str(record.number),
+        str(record.epoch),
+        record.what + (f" ({outcome})" if outcome else ""),
+        record.place,
+        f"{record.width[0]} → {record.width[1]}",
+        *(_loss(part.get("loss")) for part in (record.before, record.after, record.later)),
+        *([" → ".join("–" if score is None else f"{score:.3f}" for score in scores)] if scored else []),
+        "–" if record.changed is None else str(record.changed),
+    ]
+
+
+def _loss(value: float | None) -> str:
+    """Return a loss with four decimals, a tiny one with an exponent; a dash where it is not known."""
+    return "–" if value is None else f"{value:.4f}" if abs(value) >= 1e-4 or not value else f"{value:.1e}"
