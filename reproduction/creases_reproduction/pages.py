@@ -38,6 +38,7 @@ from creases_reproduction.results import (
     write_result,
 )
 from creases_reproduction.source_measures import SOURCE_MEASURES
+from creases_reproduction.source_parts import PARTS, Part
 from creases_reproduction.withdrawals import WITHDRAWALS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -148,6 +149,13 @@ takes seconds but uses few seeds and small stand-ins for image data, so its verd
 {_VERDICTS}
 {_table(["source", *verdicts], rows)}
 
+## What runs in the library
+
+Each source describes methods and systems. Those that the library has are called by the names below; the others run
+only as claims of the reproduction.
+
+{_table(["source", "method or system", "in the library", "what differs"], [_part_cells(part) for part in PARTS])}
+
 {lists}
 
 ## Verdicts that changed
@@ -175,6 +183,12 @@ def _change_cells(change: VerdictChange) -> list[str]:
     link = change.id if removed else f"[{change.id}](reproduction/{family}.md#{_anchor(change.id)})"
     passage = [_cell(change.passage)] if change.passage else []
     return [link, change.before, change.after, _cell(change.why), *passage]
+
+
+def _part_cells(part: Part) -> list[str]:
+    names = ", ".join(f"`{name}`" for name in part.names)
+    links = ", ".join(f"[{id}](reproduction/{part.family}.md#{_anchor(f'{part.family}/{id}')})" for id in part.claims)
+    return [part.family, _cell(part.what), names or f"only as claims: {links}", _cell(part.differs)]
 
 
 def _claims_table(family: str) -> str:

@@ -12,16 +12,15 @@ from torch import nn
 
 import creases
 from creases.compare import cka
-from creases.growth.methods import fold
+from creases.growth.methods import fold, tiny
 from creases.growth.methods._first_order.statistics import statistics
 from creases.growth.methods._tiny.bottleneck import best_moves, optimal_units
 from creases.network import widen
 from creases.problems import get
-from creases.splines import Shallow
+from creases.splines import Shallow, theory
 from creases_reproduction.catalogue import find_claim, list_claims
 from creases_reproduction.misprints import list_misprints
 from creases_reproduction.results import judge_numbers, to_json
-from creases_reproduction.splines import theory
 from creases_reproduction.xng.growth_experiment import GROWN, small_networks
 from first_order import activities, data, loss, mlp, place_of
 
@@ -129,10 +128,29 @@ def test_the_paper_drops_a_term_of_the_first_order_change():
     assert abs(cross) > 1e-3 * printed
 
 
+def test_the_printed_threshold_changes_with_the_unit_of_the_loss_and_the_share_of_a_unit_does_not():
+    x, y = data((6,))
+    y, model, c = (y + 2 * (x[:, 2] > 0)) % 4, mlp(widths=(6, 3, 4)), 100.0
+    found = [tiny(model, "0", (x, y), lambda *a, c=c: c * loss(*a), as_printed=True).explanation for c in (1.0, c)]
+    # the loss times c with a step eta / c desires the same changes, so that units and their lambda are the same
+    values = [np.array(one["lambda"]) * eta for one, eta in zip(found, (1, 1 / c), strict=True)]
+    assert values[0] == pytest.approx(values[1], rel=1e-9)
+    # to first order a unit takes lambda^2 / eta off the loss: of the loss the same share
+    shares = [v**2 / eta / one["loss"] for one, v, eta in zip(found, values, (1, 1 / c), strict=True)]
+    assert shares[0] == pytest.approx(shares[1], rel=1e-9)
+    printed = [v**2 * one["loss"] for one, v in zip(found, values, strict=True)]
+    assert printed[1] == pytest.approx(c * printed[0], rel=1e-9)
+    between = float((values[0][:2] ** 2).mean())
+    assert tiny(model, "0", (x, y), loss, as_printed=True, tau=between * found[0]["loss"]).count == 1
+    options = {"tau": between / found[0]["loss"], "ridge": 0.0, "above_noise": False, "fallback": None}
+    ours = tiny(model, "0", (x, y), loss, validation=(x, y), **options)
+    assert ours.explanation["candidates"] == 1
+
+
 def test_a_unit_without_bias_adds_no_zero_eigenvalue():
     x = np.linspace(-2, 2, 16)
     with_bias, without = (
-        np.linalg.matrix_rank(theory.generating_vectors(Shallow([1, -1.2, 1.5], [0.8, 0.6, b], [1, 0.7, 0.5]), x))
+        np.linalg.matrix_rank(theory.hessian(Shallow([1, -1.2, 1.5], [0.8, 0.6, b], [1, 0.7, 0.5]), x, x).vectors)
         for b in (0.05, 0.0)
     )
     assert without == with_bias == 2 * 3 + 1
@@ -153,8 +171,8 @@ def test_the_loss_is_quartic_in_breakpoints_and_delta_slopes_together():
 def test_without_a_free_line_the_kernel_regime_is_no_cubic_spline():
     x, beta, grid = np.linspace(-3, 3, 8), np.linspace(-3, 3, 2000), np.linspace(-3, 3, 601)
     y = np.sin(2 * x) + 1
-    cubic = theory.natural_cubic_spline(x, y)(grid)
-    free = np.abs(theory.minimum_norm_spline(x, y, beta)(grid) - cubic).max()
+    cubic = theory.minimum_norm_fit(x, y)(grid)
+    free = np.abs(theory.minimum_norm_fit(x, y, beta)(grid) - cubic).max()
     mu = np.linalg.lstsq(np.maximum(x[:, None] - beta, 0), y, rcond=None)[0]
     bound = np.abs(np.maximum(grid[:, None] - beta, 0) @ mu - cubic).max()
     assert free < 1e-3 < 0.1 < bound

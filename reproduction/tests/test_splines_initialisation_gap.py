@@ -6,7 +6,7 @@ from creases_reproduction.splines.initialisation_gap import HOWS, gaps_by_initia
 def test_no_initialisation_comes_as_near_to_the_optimum_as_relocation():
     found = gaps_by_initialisation(["sine"], seeds=3, steps=2000)["sine"]
     assert set(found.gaps) == {*HOWS, "relocation"}
-    assert min(min(gaps) for gaps in found.gaps.values()) > -1e-3  # one unit more than the optimum's knots
+    assert min(min(gaps) for gaps in found.gaps.values()) >= 0  # as many units as the optimum has breakpoints
     assert max(found.gaps["relocation"]) < min(sum(found.gaps[how]) / 3 for how in HOWS)
 
 

@@ -13,9 +13,9 @@ def test_relocation_beats_refits_and_descent_and_nears_the_optimum():
     losses, optimum = relocation_table(widths=(6,), seeds=3, steps=3000, every=500)[6]
     assert losses["relocation"].mean < 0.5 * losses["refit"].mean
     assert losses["refit"].mean < losses["descent"].mean
-    assert losses["relocation"].mean < 2 * optimum.pieces
-    assert min(losses["relocation"].values) >= optimum.one_more
-    assert optimum.one_more < optimum.pieces
+    assert losses["relocation"].mean < 2 * optimum.reached
+    assert min(min(spread.values) for spread in losses.values()) >= optimum.bound  # of 6 breakpoints
+    assert optimum.bound < optimum.reached
 
 
 def test_relocation_closes_most_of_the_gap_to_the_optimal_fit():

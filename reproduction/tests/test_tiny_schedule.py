@@ -49,22 +49,35 @@ def test_a_round_grows_both_layers_and_tells_how_strong_their_units_are(data):
 def test_samples_of_a_layer_grow_with_the_root_of_the_wider_layer_beside_it():
     model = start([4, 25], 0, 64)
     assert first_samples(model) == [100, 100]
-    assert next_samples(model, [100, 200], 10_000) == [800, int(200 * 10**0.5)]  # of 64 and 25, of 4 and 10
-    assert next_samples(model, [4000, 200], 10_000)[0] == 5000
+    assert next_samples(model, 10_000) == [800, 317]  # of 64 and 25, of 4 and 10
+    assert next_samples(model, 500) == [500, 317]
 
 
-def test_a_round_takes_as_many_samples_as_asked_and_as_many_others_for_its_factors(data, monkeypatch):
+def test_a_round_takes_as_many_samples_as_asked_for_its_units_and_factors(data, monkeypatch):
     asked = []
     real = growth_schedule.tiny
 
-    def record(model, place, batches, loss, *, validation, **options):
-        asked.append(tuple(sum(len(x) for x, _ in part) for part in (batches, validation)))
-        return real(model, place, batches, loss, validation=validation, **options)
+    def record(model, place, batches, loss, **options):
+        asked.append(sum(len(x) for x, _ in batches))
+        assert options == {"as_printed": True}
+        return real(model, place, batches, loss, **options)
 
     monkeypatch.setattr(growth_schedule, "tiny", record)
     monkeypatch.setattr(growth_schedule, "CHUNK", 70)
     growth_round(start([2, 2], 0, 64), data[0], torch.Generator().manual_seed(0), [150, 80])
-    assert asked == [(150, 150), (80, 80)]
+    assert asked == [150, 80]
+
+
+def test_the_printed_widths_are_those_of_one_unit_for_every_singular_vector():
+    numbers = torch.Generator().manual_seed(0)
+    x = torch.randn(2000, 100, generator=numbers)
+    data = x, x[:, :10].argmax(1)
+    model, rounds = start([1, 1], 0, 100), []
+    for _ in range(8):
+        growth_round(model, data, numbers, [500, 500])
+        rounds.append(hidden(model))
+    assert rounds[5] == [110, 51]  # Figure 13
+    assert rounds[7] == [222, 71]  # Figure 8
 
 
 def test_random_units_reach_the_widths_asked_for(data):

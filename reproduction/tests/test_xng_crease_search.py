@@ -9,7 +9,7 @@ import torch
 
 from creases.errors import InputError
 from creases.growth import apply
-from creases.problems._planar import circle
+from creases.problems import get
 from creases_reproduction.xng.crease_search import crease_search
 from fold_models import cost, data, perceptron, train_briefly
 
@@ -32,7 +32,7 @@ def test_the_recorded_gradient_is_that_of_the_new_output_weights(widths):
 
 
 def test_no_other_crease_through_an_instance_has_a_larger_gradient_in_the_plane():
-    X, y = circle(n=80)
+    X, y = get("circle", n=80)
     model = train_briefly(perceptron([2, 3, 2], np.random.default_rng(0)), X, y)
     p = torch.softmax(model(torch.from_numpy(X)), dim=1).detach().numpy()
     error = p - np.eye(2)[y]

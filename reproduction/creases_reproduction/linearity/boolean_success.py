@@ -27,7 +27,7 @@ from creases._files import write_atomically
 from creases._validation import check_choice
 from creases.errors import CreasesError, FileError, InputError
 from creases_reproduction.experiment import ResultTable, derive_seed, result_versions
-from creases_reproduction.linearity.boolean_training import FOURIER_METRICS, LEAKY, RELU, Start, train_on
+from creases_reproduction.linearity.boolean_training import LEAKY, RELU, Start, train_on
 from creases_reproduction.statistics import add_rates
 
 BITS = 4
@@ -77,7 +77,8 @@ class Success(ResultTable):
     def metrics(self) -> pd.DataFrame:
         """Swaps, Fourier degree, influence and Fourier entropy of each class (index)."""
         classes = np.unique(self.table["class"])
-        fourier = {name: metric(classes, BITS) for name, metric in FOURIER_METRICS.items()}
+        found = boolean.measures(classes, BITS)
+        fourier = {name: getattr(found, name) for name in METRICS[1:]}
         swaps = [boolean.swaps(int(f), BITS).changes for f in classes]
         return pd.DataFrame({"swaps": swaps, **fourier}, index=pd.Index(classes, name="class"))
 

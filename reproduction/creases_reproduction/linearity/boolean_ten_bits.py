@@ -37,7 +37,6 @@ from creases_reproduction.linearity.boolean_training import EPOCHS, FOURIER_METR
 from creases_reproduction.statistics import add_rates
 
 KINDS = ("random", "xored", "parity")
-METRICS = tuple(FOURIER_METRICS)
 
 #: Networks of Fig. 3.8 and 3.9.
 WIDTH, DEPTH = 10, 2
@@ -118,7 +117,8 @@ def by_metrics(
     tables = []
     for n in bits:
         numbers = [boolean.from_truth_table(table) for table in _tables(chosen, n, seed)]
-        fourier = {name: metric(numbers, n) for name, metric in FOURIER_METRICS.items()}
+        found = boolean.measures(numbers, n)
+        fourier = {name: getattr(found, name) for name in FOURIER_METRICS}
         tables.append(_train_functions(chosen, n, width, depth, seed).assign(**fourier))
     return ResultTable(pd.concat(tables, ignore_index=True), {"scale": scale, "seed": str(seed)})
 
@@ -131,9 +131,9 @@ def means(table: pd.DataFrame) -> pd.DataFrame:
     Columns kind, n, functions, trials (of all of them), rate, low, high, right, degree, entropy, influence; low to high
     is the 95 % Wilson interval of the rate, the functions taken as given.
     """
-    scaled = table.assign(**{name: table[name] / table["n"] for name in METRICS}, functions=1)
+    scaled = table.assign(**{name: table[name] / table["n"] for name in FOURIER_METRICS}, functions=1)
     sums = scaled.groupby(["kind", "n"], as_index=False)[["functions", "trials", "successes"]].sum()
-    others = scaled.groupby(["kind", "n"], as_index=False)[["right", *METRICS]].mean()
+    others = scaled.groupby(["kind", "n"], as_index=False)[["right", *FOURIER_METRICS]].mean()
     return add_rates(sums).merge(others, on=["kind", "n"])
 
 

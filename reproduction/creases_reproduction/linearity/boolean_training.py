@@ -15,19 +15,14 @@ from numpy.typing import NDArray
 
 from creases import boolean, lab
 from creases.errors import InputError
-from creases_reproduction.linearity import fourier
 
 LR, EPOCHS = 0.025, 4000
 
 #: Slopes of the bends on their negative side: ReLU, and the leaky ReLU of the dissertation.
 RELU, LEAKY = 0.0, 0.1
 
-#: Measures of a function's complexity by its Fourier coefficients.
-FOURIER_METRICS = {
-    "degree": fourier.degree,
-    "entropy": fourier.entropy,
-    "influence": fourier.total_influence,
-}
+#: Measures of a function's complexity by its Fourier coefficients, as :func:`creases.boolean.measures` names them.
+FOURIER_METRICS = ("degree", "entropy", "influence")
 
 #: How first weights are drawn.
 Start = Literal["he", "torch"]

@@ -13,7 +13,6 @@ from creases.boolean import intervals
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale
 from creases_reproduction.judges import count_failures, judge_cases, judge_rows, row, rows, rows_picture
-from creases_reproduction.linearity import fourier
 from creases_reproduction.linearity.chapter2_perceptrons import swaps_of_all
 
 #: Classes with the most swaps at n = 4 (Fig. 3.2).
@@ -73,7 +72,7 @@ def measure_polynomial(scale: Scale) -> Numbers:
         signs = 2 * boolean.all_inputs(n) - 1
         chi = np.array([[np.prod(x[s == 1]) for s in boolean.all_inputs(n)] for x in signs])  # (points, sets)
         values = 2.0 * boolean.truth_table(functions, n) - 1
-        sums = fourier.coefficients(functions, n) @ chi.T
+        sums = boolean.measures(functions, n).coefficients @ chi.T
         for name, factor in (("with the factor", 1), ("as printed", 1 << n)):
             ratio = factor * sums / values
             ratios[name] += [[n, float(ratio.min()), float(ratio.max())]]
@@ -94,8 +93,8 @@ def measure_influence(scale: Scale) -> Numbers:
     holds = []
     for n in (1, 2, 3, 4):
         functions = np.arange(1 << (1 << n))
-        by_sets = fourier.coefficients(functions, n) ** 2 @ boolean.all_inputs(n).sum(axis=1)
-        holds += (np.abs(by_sets - fourier.influences(functions, n).sum(axis=1)) < 1e-12).tolist()
+        by_sets = boolean.measures(functions, n).coefficients ** 2 @ boolean.all_inputs(n).sum(axis=1)
+        holds += (np.abs(by_sets - boolean.measures(functions, n).influence) < 1e-12).tolist()
     return count_failures(holds)
 
 
@@ -123,9 +122,8 @@ def measure_fourier_invariance(scale: Scale) -> Numbers:
     for n, _ in product((2, 3, 4, 5, 6), range(20)):
         f = int(draw.integers(0, 2 ** (2**n), dtype=np.uint64)) if n < 6 else int(draw.integers(0, 2**63))
         pair = [f, npn_image(f, n, draw)]
-        holds += [
-            bool(np.ptp(of(pair, n)) < 1e-12) for of in (fourier.degree, fourier.entropy, fourier.total_influence)
-        ]
+        found = boolean.measures(pair, n)
+        holds += [bool(np.ptp(measure) < 1e-12) for measure in (found.degree, found.entropy, found.influence)]
     return count_failures(holds)
 
 

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from creases import prune
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.experiment import ResultTable, Scale, derive_seed
 from creases_reproduction.judges import describe_row, is_inside, numbers_from_table, row, rows, rows_picture
@@ -22,7 +23,6 @@ from creases_reproduction.linearity.pruning_parity import (
     pruned_deep,
     pruned_wide,
 )
-from creases_reproduction.linearity.sub_network_pruning import exhaustive, iterative
 from creases_reproduction.statistics import mean_interval, wilson_interval
 
 
@@ -184,13 +184,13 @@ def measure_sub_networks(scale: Scale) -> Numbers:
     trials = 1000 if scale == "full" else 60
     X, y = parity(4)
     networks = originals(4, [6], trials, derive_seed(0, 4, 6, 1))
-    ends = [exhaustive(networks[k : k + 1], X, y, epochs=EPOCHS, max_units=3) for k in range(networks.count)]
-    held = [end.successes for end in ends if end.width == 3]
+    ends = [prune.exhaustive(networks[k], X, y, epochs=EPOCHS, max_units=3) for k in range(networks.count)]
+    held = [len(end.units) for end in ends if len(end.units) and end.units.shape[1] == 3]
     learned, holding = wilson_interval(networks.count, trials), wilson_interval(len(held), networks.count)
     mean = mean_interval(held) if len(held) > 1 else (None, None)
     return {
         "trials": trials,
-        "smaller": sum(end.width is not None and end.width < 3 for end in ends),
+        "smaller": sum(end.units.shape[1] < 3 for end in ends),
         "rows": [
             row("learn 4-parity", 0.65, networks.count / trials, *learned),
             row("of these hold a 3x1 network", 0.15, len(held) / networks.count, *holding),
@@ -214,15 +214,15 @@ def measure_deep_to_minimal(scale: Scale) -> Numbers:
     """Measure 15x4 ReLU networks on 4-parity: how many learn it, and are pruned iteratively to 2x2."""
     trials, restarts = (40, 4) if scale == "full" else (4, 2)
     networks = originals(4, [15] * 4, trials, derive_seed(0, 4, 15, 4))
-    done = iterative(networks, *parity(4), restarts=restarts, epochs=DEEP_EPOCHS, seed=derive_seed(0, 4, 15, 5))
-    minimal = [item.hidden == (2, 2) for item in done.trajectories]
+    done = prune.iterative(networks, *parity(4), restarts=restarts, epochs=DEEP_EPOCHS, seed=derive_seed(0, 4, 15, 5))
+    minimal = [item.network.widths[1:-1] == (2, 2) for item in done]
     learned, share = wilson_interval(networks.count, trials), wilson_interval(sum(minimal), len(minimal))
     return {
         "rows": [
             row("learn 4-parity", 1.0, networks.count / trials, *learned),
             row("prunings that end 2x2", 0.2, float(np.mean(minimal)), *share),
         ],
-        "ends": dict(Counter(" ".join(map(str, item.hidden)) for item in done.trajectories)),
+        "ends": dict(Counter(" ".join(map(str, item.network.widths[1:-1])) for item in done)),
     }
 
 

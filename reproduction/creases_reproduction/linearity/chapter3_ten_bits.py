@@ -13,10 +13,8 @@ from creases import boolean
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture, Row
 from creases_reproduction.experiment import ResultTable, Scale
 from creases_reproduction.judges import numbers_from_table, row, rows, rows_picture
-from creases_reproduction.linearity import fourier
 from creases_reproduction.linearity.boolean_ten_bits import (
     KINDS,
-    METRICS,
     by_metrics,
     by_size,
     functions,
@@ -112,7 +110,7 @@ def performance(table: pd.DataFrame) -> Numbers:
     numbers = {}
     for kind in KINDS:
         part = values_of[values_of["kind"] == kind]
-        numbers[kind] = {"right": 1024 * part["right"].mean(), **{name: part[name].mean() for name in METRICS}}
+        numbers[kind] = {"right": 1024 * part["right"].mean(), **{name: part[name].mean() for name in FOURIER_METRICS}}
         low, high = mean_interval(1024 * part["right"]) if len(part) > 1 else (None, None)
         numbers[kind] |= {"low": low, "high": high, "easiest": 1024 * part["right"].max()}
     return numbers
@@ -142,7 +140,7 @@ def growth(table: pd.DataFrame) -> Numbers:
     Rates with their intervals, and degree, entropy and influence over n, by kind and number of bits.
     """
     short = means(table)
-    names = ["rate", "low", "high", *METRICS]
+    names = ["rate", "low", "high", *FOURIER_METRICS]
     return {
         "bits": sorted(short["n"].unique().tolist()),
         **{kind: {name: short.loc[short["kind"] == kind, name].tolist() for name in names} for kind in KINDS},
@@ -196,8 +194,8 @@ def measure_expected_metrics(scale: Scale) -> Numbers:
     numbers = [boolean.from_truth_table(table) for table in tables]
     collected = []
     for name in ("degree", "influence"):
-        values = FOURIER_METRICS[name](numbers, 10) / 10
-        parity = float(FOURIER_METRICS[name](boolean.parity(10), 10)) / 10
+        values = getattr(boolean.measures(numbers, 10), name) / 10
+        parity = float(getattr(boolean.measures(boolean.parity(10), 10), name)) / 10
         collected.append(row(name, parity, values.mean(), *mean_interval(values)))
     return {"rows": collected}
 
@@ -218,16 +216,17 @@ def measure_maxima(scale: Scale) -> Numbers:
     for n in range(2, 6 if scale == "full" else 5):
         classes = boolean.npn_classes(n).representatives
         results["bits"].append(n)
-        for name, metric in FOURIER_METRICS.items():
-            results[name].append(float(metric(classes, n).max()))
-        results["entropy of OR"].append(float(fourier.entropy(2 ** (2**n) - 2, n)))
+        found = boolean.measures(classes, n)
+        for name in FOURIER_METRICS:
+            results[name].append(float(getattr(found, name).max()))
+        results["entropy of OR"].append(float(boolean.measures(2 ** (2**n) - 2, n).entropy))
     return results
 
 
 def judge_maxima(numbers: Numbers) -> Judgement:
     """Judge section 3.4.3."""
     bits = numbers["bits"]
-    same = {name: all(abs(a - n) < 1e-9 for a, n in zip(numbers[name], bits, strict=True)) for name in METRICS}
+    same = {name: all(abs(a - n) < 1e-9 for a, n in zip(numbers[name], bits, strict=True)) for name in FOURIER_METRICS}
     both = zip(bits, numbers["entropy of OR"], numbers["entropy"], strict=True)
     words = "; ".join(f"n = {n}: OR {a:.2f}, most {b:.2f}" for n, a, b in both)
     least = all(abs(a - b) < 1e-9 for a, b in zip(numbers["entropy of OR"], numbers["entropy"], strict=True))

@@ -9,6 +9,7 @@ of their coefficients (eq. 7.7) on test images, and by how often they predict th
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -93,7 +94,7 @@ def train_kinds(data: Images, seed: int, settings: Settings) -> dict[str, nn.Mod
     return dict(zip(KINDS, (original, trained_on, by_units, by_weights, small), strict=True))
 
 
-def _prune_units(original: nn.Sequential, data: Images, tune: prune.Tune, units: int) -> nn.Sequential:
+def _prune_units(original: nn.Sequential, data: Images, tune: Callable[[nn.Module], None], units: int) -> nn.Sequential:
     def stop(step: prune.PruningStep, model: nn.Module) -> None:
         if sum(step.widths.values()) <= units:
             assert isinstance(model, nn.Sequential)

@@ -27,7 +27,6 @@ from torch import Tensor, nn
 from creases import problems, prune, read
 from creases.compare import coefficients
 from creases.compare.measures import coefficient_cka
-from creases.prune import Tune
 from creases_reproduction.experiment import ResultTable, describe_run, write_table
 from creases_reproduction.linearity.image_networks import DataName, images, network, train
 
@@ -78,7 +77,7 @@ class Watch:
             self.seen[self.step] = self.likeness(model)
 
 
-def by_epochs(x: Tensor, y: Tensor, epochs: int, seed: int) -> Tune:
+def by_epochs(x: Tensor, y: Tensor, epochs: int, seed: int) -> Callable[[nn.Module], None]:
     """Return a function that trains a model for some epochs; on CUDA a step is recorded once and replayed."""
     order = torch.Generator().manual_seed(seed)
 

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -32,7 +33,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from creases import boolean, lab
+from creases import boolean, lab, prune
 from creases_reproduction.experiment import (
     ResultTable,
     Scale,
@@ -43,7 +44,6 @@ from creases_reproduction.experiment import (
     write_table,
 )
 from creases_reproduction.linearity.boolean_training import EPOCHS, LR
-from creases_reproduction.linearity.sub_network_pruning import ExhaustiveResult, exhaustive, iterative, sub_networks
 
 #: Networks that are trained at each size: those that succeed are pruned.
 TRIALS = {"quick": 4, "full": 10}
@@ -114,21 +114,21 @@ def pruned_wide(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
     for n in digits:
         for width in widths:
             networks = originals(n, [width], TRIALS[scale], derive_seed(seed, n, width))
-            results = [exhaustive(networks[k : k + 1], *parity(n), epochs=EPOCHS) for k in range(networks.count)]
+            results = [prune.exhaustive(networks[k], *parity(n), epochs=EPOCHS) for k in range(networks.count)]
             rows.append(_wide_row(n, width, TRIALS[scale], results))
     return ResultTable(
         pd.DataFrame(rows), {"scale": scale, "seed": str(seed), "cpu_seconds": f"{process_time() - start:.0f}"}
     )
 
 
-def _wide_row(n: int, width: int, trials: int, found: list[ExhaustiveResult]) -> dict[str, Any]:
+def _wide_row(n: int, width: int, trials: int, found: list[prune.SubNetworks]) -> dict[str, Any]:
     printed = PRINTED_WIDE[width][n - 1]
     row: dict[str, Any] = {"digits": n, "original": width, "trials": trials, "learned": len(found)}
     if found:
-        ends = np.array([item.width for item in found])
-        least = [item for item in found if item.width == ends.min()]
-        counts = [item.successes for item in least]
-        row |= {"width": least[0].width, "choices": least[0].choices, "successes": max(counts)}
+        ends = np.array([item.units.shape[1] for item in found])
+        least = [item for item in found if item.units.shape[1] == ends.min()]
+        counts = [len(item.units) for item in least]
+        row |= {"width": int(ends.min()), "choices": least[0].tried[int(ends.min())], "successes": max(counts)}
         row["median_successes"] = float(np.median(counts))
         row |= {"median_width": float(np.median(ends)), "share": float((ends == ends.min()).mean())}
         if printed is not None:
@@ -156,8 +156,8 @@ def pruned_deep(scale: Scale = "quick", *, seed: int = 0) -> ResultTable:
     rows, start = [], process_time()
     for n in digits:
         batch = originals(n, [5 * n] * 5, 3 * networks, derive_seed(seed, n))[:networks]
-        done = iterative(batch, *parity(n), restarts=restarts, epochs=DEEP_EPOCHS, seed=derive_seed(seed, n, 1))
-        ends = pd.Series([item.hidden for item in done.trajectories]).value_counts()
+        done = prune.iterative(batch, *parity(n), restarts=restarts, epochs=DEEP_EPOCHS, seed=derive_seed(seed, n, 1))
+        ends = pd.Series([item.network.widths[1:-1] for item in done]).value_counts()
         for hidden, count in ends.items():
             assert isinstance(hidden, tuple)
             rows.append(
@@ -183,10 +183,13 @@ def loss_curves(*, width: int = 6, n: int = 4, seed: int = 0, every: int = 20) -
     X, y = parity(n)
     networks = originals(n, [width], 40, seed)
     results = (networks[k : k + 1] for k in range(networks.count))
-    network = next(item for item in results if exhaustive(item, X, y, epochs=EPOCHS, max_units=3).width is not None)
+    network = next(item for item in results if len(prune.exhaustive(item, X, y, epochs=EPOCHS, max_units=3).units))
+    (W, V), (b, c) = network.weights, network.biases
     rows = []
     for k in (1, 2, 3):
-        batch, moments = sub_networks(network, k), None
+        units = np.array(list(combinations(range(width), k)))
+        biases = b[0, units], np.repeat(c, len(units), axis=0)
+        batch, moments = lab.Batch((W[0, units], V[0][:, units].swapaxes(0, 1)), biases), None
         for epoch in range(0, EPOCHS + 1, every):
             done = lab.train(
                 batch, X, y, epochs=every if epoch else 0, loss="binary_cross_entropy", lr=LR, moments=moments

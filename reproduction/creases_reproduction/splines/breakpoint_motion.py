@@ -12,13 +12,12 @@ from creases import splines
 from creases._typing import Floats
 from creases.lab import Batch
 from creases.problems import INTERVAL, TARGETS
-from creases.splines import Shallow, Tracker, gradient_descent, squared_errors, unstack_network
+from creases.splines import Shallow, Tracker
+from creases.splines.theory import loss_slice, tangent_kernel
 from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row
 from creases_reproduction.experiment import Scale
-from creases_reproduction.splines.networks import by_scale
+from creases_reproduction.splines.networks import by_scale, gradient_descent, squared_errors, unstack_network
 from creases_reproduction.splines.spreads import list_rows, scale_experiment
-from creases_reproduction.splines.theory.loss_slice import loss_slice
-from creases_reproduction.splines.theory.ntk import ntk
 
 
 def measure_active_breakpoints(scale: Scale) -> dict[str, Any]:
@@ -102,7 +101,7 @@ def _lives(batch: Batch, x: Floats, y: Floats, steps: int, lr: float, every: int
             tracker([(W[k], b[k]) for W, b in zip(batch.weights, batch.biases, strict=True)])
         batch = gradient_descent(batch, x, y, steps=min(every, steps - done), lr=lr)
     seen = [tracker.history() for tracker in trackers]
-    born = [[event.x for event in item.events() if event.kind == "birth"] for item in seen]
+    born = [[event.x for event in item.events if event.kind == "birth"] for item in seen]
     return Lives(
         widths=widths,
         first=tuple(int(item.counts[0]) for item in seen),
@@ -183,7 +182,7 @@ def _doubled_units(alpha: float, seeds: int, width: int, seed: int) -> Batch:
 
 
 def _stuck(alpha: float, x: Floats, y: Floats, start: Batch, steps: int, share: float) -> Sticking:
-    top = max(float(np.linalg.eigvalsh(ntk(unstack_network(start, k), x))[-1]) for k in range(start.count))
+    top = max(float(np.linalg.eigvalsh(tangent_kernel(unstack_network(start, k), x))[-1]) for k in range(start.count))
     end = gradient_descent(start, x, y, steps=steps, lr=len(x) / (2 * top))  # the loss has curvature 2 top / n
     before, after = ([_near(unstack_network(batch, k), x, share) for k in range(start.count)] for batch in (start, end))
     minima = [

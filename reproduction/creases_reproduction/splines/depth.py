@@ -11,9 +11,8 @@ from creases import splines
 from creases._typing import Floats
 from creases.lab import Batch
 from creases.problems import INTERVAL
-from creases.splines import gradient_descent, squared_errors
 from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row
-from creases_reproduction.splines.networks import standardize
+from creases_reproduction.splines.networks import gradient_descent, squared_errors, standardize
 from creases_reproduction.splines.spreads import Spread, mean_ratio, scale_experiment, spread_row, summarize_spreads
 from creases_reproduction.splines.targets import TARGETS
 

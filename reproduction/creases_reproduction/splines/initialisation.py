@@ -18,9 +18,14 @@ from creases import splines
 from creases._typing import Floats
 from creases.lab import Batch
 from creases.problems import INTERVAL
-from creases.splines import gradient_descent, squared_errors, unstack_network
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
-from creases_reproduction.splines.networks import standardize
+from creases_reproduction.splines.networks import (
+    gradient_descent,
+    roughness,
+    squared_errors,
+    standardize,
+    unstack_network,
+)
 from creases_reproduction.splines.spreads import (
     Spread,
     describe_spread,
@@ -35,7 +40,7 @@ from creases_reproduction.splines.targets import TARGETS
 _GRID = np.linspace(*INTERVAL, 1001)
 
 
-def initialize(batch: Batch, x: Floats, how: splines.Method, **options: Any) -> Batch:
+def initialize(batch: Batch, x: Floats, how: Any, **options: Any) -> Batch:
     """Return the networks of a batch, each initialize with a seed of its own; ``"torch"``: as they are."""
     if how == "torch":
         return batch
@@ -48,7 +53,7 @@ def initialize(batch: Batch, x: Floats, how: splines.Method, **options: Any) -> 
 def breakpoint_initialisation(
     targets: Sequence[str] = ("sine", "quadratic"),
     *,
-    hows: Sequence[splines.Method] = ("torch", "uniform", "curvature"),
+    hows: Sequence[Any] = ("torch", "uniform", "curvature"),
     seeds: int = 10,
     width: int = 40,
     n: int = 60,
@@ -191,7 +196,7 @@ def final_roughness(
         batch = Batch.join([initialize(start, x, "spiky", kappa=kappa) for kappa in kappas])
         trained = gradient_descent(batch, x, y, steps=steps, lr=lr)
         rough = np.array(
-            [[splines.roughness(unstack_network(item, k)) for k in range(item.count)] for item in (batch, trained)]
+            [[roughness(unstack_network(item, k)) for k in range(item.count)] for item in (batch, trained)]
         )
         first, last = rough.reshape(2, len(kappas), seeds)
         results[width] = {

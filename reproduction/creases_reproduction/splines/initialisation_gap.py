@@ -1,7 +1,7 @@
 """Which initialisation closes the gap to the optimal fit.
 
 The lecture's "rescued by a better initialisation", compared with the best piecewise-linear function with as many
-pieces.
+breakpoints as the network has units.
 
 Full-batch gradient descent on the mean squared error, x in [-3, 3], all networks of a target as one batch.
 """
@@ -16,22 +16,22 @@ import numpy as np
 from creases import splines
 from creases.lab import Batch
 from creases.problems import INTERVAL, TARGETS
-from creases.splines import gradient_descent, squared_errors
 from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row
 from creases_reproduction.experiment import Scale
 from creases_reproduction.splines.initialisation import initialize
+from creases_reproduction.splines.networks import gradient_descent, squared_errors
 from creases_reproduction.splines.relocation import train_relocating
 from creases_reproduction.statistics import mean_interval
 
 #: Where breakpoints start. "curvature" knows the target, the others do not.
-HOWS: tuple[splines.Method, ...] = ("torch", "he", "glorot", "spiky", "uniform", "curvature")
+HOWS: tuple[Any, ...] = ("torch", "he", "glorot", "spiky", "uniform", "curvature")
 
 
 class Gaps(NamedTuple):
     """Training losses above the optimal fit's, of every seed, by how the networks began; and relocation's."""
 
     gaps: Mapping[str, Sequence[float]]
-    optimum: float  #: mean squared error of the best function with as many pieces as there are units
+    optimum: float  #: mean squared error of the best function with as many breakpoints as there are units
 
 
 def gaps_by_initialisation(
@@ -43,16 +43,13 @@ def gaps_by_initialisation(
     steps: int = 10_000,
     lr: float = 0.01,
 ) -> dict[str, Gaps]:
-    """Return what training falls short of the optimum from each initialisation, ``{target.
-
-    ...}``; with relocation, too.
-    """
+    """Return what training falls short of the optimum from each initialisation, and with relocation, by target."""
     x = np.linspace(*INTERVAL, n)
     start = Batch.initial(seeds, [1, width, 1], seed=0, dtype=np.float64)
     results = {}
     for target in targets:
         y = TARGETS[target](x)
-        best = splines.optimal_fit(x, y, width).sse / n
+        best = splines.optimal_fit(x, y, width + 1).sse / n  # width breakpoints
         batch = Batch.join([initialize(start, x, how, y=y) for how in HOWS])
         losses = squared_errors(gradient_descent(batch, x, y, steps=steps, lr=lr), x, y).reshape(len(HOWS), seeds)
         gaps: dict[str, list[float]] = {how: (row - best).tolist() for how, row in zip(HOWS, losses, strict=True)}

@@ -13,12 +13,12 @@ from creases import splines
 from creases._typing import Floats
 from creases.lab import Batch
 from creases.problems import INTERVAL, TARGETS
-from creases.splines import stack_networks
+from creases.splines.theory import minimum_norm_fit, tangent_kernel
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture
 from creases_reproduction.experiment import Scale
 from creases_reproduction.judges import judge_deviations
 from creases_reproduction.splines import theory
-from creases_reproduction.splines.networks import by_scale, relative_deviation
+from creases_reproduction.splines.networks import by_scale, relative_deviation, stack_networks
 from creases_reproduction.splines.relocation import train_by_descent
 from creases_reproduction.splines.spreads import Spread, scale_experiment, summarize_spread
 
@@ -60,7 +60,7 @@ def measure_affine_in_gaps(scale: Scale) -> dict[str, Any]:
     """
     x = np.linspace(-3, 3, 8)
     beta = np.linspace(-3, 3, by_scale(scale, 400, 4000))
-    results = theory.minimum_norm_spline(x, np.sin(2 * x), beta)
+    results = minimum_norm_fit(x, np.sin(2 * x), beta)
     worst = 0.0
     for low, high in pairwise(x):
         part = (results.beta > low) & (results.beta < high)
@@ -125,7 +125,7 @@ def measure_natural_splines(scale: Scale) -> dict[str, Any]:
     y, places = np.sin(2 * x), np.linspace(-3, 3, by_scale(scale, 1000, 4000))
     flat: Any = [(3, 0.0), (4, 0.0)]
     quintic = make_interp_spline(x, y, k=5, bc_type=(flat, flat))
-    limits = {1: np.interp(t, x, y), 2: theory.natural_cubic_spline(x, y)(t), 3: quintic(t)}
+    limits = {1: np.interp(t, x, y), 2: minimum_norm_fit(x, y)(t), 3: quintic(t)}
     results = {}
     for lam, right in limits.items():
         mu, polynomial = theory.minimum_norm_fit(x, y, places, lam)
@@ -157,7 +157,7 @@ def cubic_limit(
     cubic = CubicSpline(x, y, bc_type="natural")(_GRID)
 
     def distance(beta: Floats) -> float:
-        return float(np.abs(theory.minimum_norm_spline(x, y, beta)(_GRID) - cubic).max())
+        return float(np.abs(minimum_norm_fit(x, y, beta)(_GRID) - cubic).max())
 
     def bound(beta: Floats) -> float:
         def units(t: Floats) -> Floats:
@@ -244,7 +244,7 @@ def _opposed(alphas: Sequence[float], width: int, seeds: int, x: Floats) -> tupl
             v = outgoing / (alpha * np.sqrt(width))
             net = splines.Shallow(np.tile(w, 2), np.tile(b, 2), np.concatenate([v, -v]))
             nets.append(net)
-            rates.append(0.9 * len(x) / (2 * np.linalg.eigvalsh(theory.ntk(net, x))[-1]))
+            rates.append(0.9 * len(x) / (2 * np.linalg.eigvalsh(tangent_kernel(net, x))[-1]))
     return stack_networks(nets), np.array(rates)
 
 

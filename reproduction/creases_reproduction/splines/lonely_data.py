@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from creases.problems import INTERVAL
+from creases.splines.theory import lonely_samples
 from creases_reproduction.claim import Claim, Curve, Judgement, Numbers, Picture, Row
 from creases_reproduction.experiment import Scale
 from creases_reproduction.splines import theory
@@ -36,7 +37,7 @@ def measure_lonely_partitions(scale: Scale) -> dict[str, Any]:
         breakpoints = np.arange(1, h + 1, dtype=np.float64)
         for n in range(1, h + 2):
             ways = sum(
-                bool(theory.is_lonely(np.array(pieces) + 0.5 + 0.001 * np.arange(n), breakpoints).all())
+                bool(lonely_samples(np.array(pieces) + 0.5 + 0.001 * np.arange(n), breakpoints).all())
                 for pieces in combinations_with_replacement(range(h + 1), n)
             )
             wrong += ways != comb(h + 1, n)

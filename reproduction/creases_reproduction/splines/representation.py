@@ -15,7 +15,7 @@ from creases_reproduction.claim import Claim, Judgement, Numbers, Picture, Row
 from creases_reproduction.experiment import Scale
 from creases_reproduction.judges import judge_deviations
 from creases_reproduction.splines import theory
-from creases_reproduction.splines.networks import by_scale, random_shallow, relative_deviation
+from creases_reproduction.splines.networks import by_scale, random_shallow, relative_deviation, roughness
 
 _GRID = np.linspace(-4, 4, 801)
 
@@ -133,7 +133,7 @@ def measure_initial_roughness(scale: Scale) -> dict[str, Any]:
     for scheme in schemes:
         for width in (20, 200):
             law = theory.initial_distribution(scheme, width, sb=1.0)
-            rough = np.array([splines.roughness(law.sample(seed)) for seed in range(draws)])
+            rough = np.array([roughness(law.sample(seed)) for seed in range(draws)])
             about = theory.roughness_distribution(law)
             excess = np.array([0.5, 1, 2, 4]) * about.variance**0.5
             seen = (rough[:, None] - about.mean >= excess).mean(axis=0)

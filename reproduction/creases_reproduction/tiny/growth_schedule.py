@@ -1,11 +1,11 @@
 """The growth schedule of the TINY paper's experiments (section 4, appendix C): growth while the clock runs.
 
 A network with two hidden layers of one unit and SELU (normal Kaiming weights) trains by Adam, step 1e-4, in batches of
-100, and after every 0.05 seconds both hidden layers grow by the printed rule, 8 times; then it trains on. The rule: dW*
-(Prop. 3.1) times gamma_0 (eq. 6), and all units of Prop. 3.2 above the threshold, incoming weights times gamma,
-outgoing ones of length 1 (eq. 7). The units come from 100 samples at first; after every growth step a layer's number is
-multiplied by the root of the larger of the widths beside it (appendix C), up to half the images. The factors come from
-as many others: the source does not say whether from the same ones, to which both factors overfit. Seconds are CPU
+100, and after every 0.05 seconds both hidden layers grow as printed (``tiny(..., as_printed=True)``), 8 times; then it
+trains on. Every unit of Prop. 3.2 is added: the printed widths, [222, 71] after 8 growth steps, [929, 141] after 15 and
+[110, 51] after 6, are those of one unit for every singular vector, with no threshold. The units and both factors come
+from 100 samples at first, and after a layer's first growth step from 100 times the root of the larger of the widths
+beside it (appendix C, whose arrow, read as a factor after every step, would take all images after two). Seconds are CPU
 seconds of one thread; they count training and growth, not the measurements. All networks train for as many seconds, and
 for as many steps.
 
@@ -14,8 +14,7 @@ for as many steps.
 needs the image files (see :func:`creases.problems.mnist`) and about 80 minutes of one core, divided among ``--jobs``
 processes of one thread each. Images, large network, seconds and seeds are the source's (28 x 28 pixels, 1000-1000,
 50 s, 20), but its seconds are of 7 cores; ``--fewer`` seeds are run by steps and for Figures 8 and 10 to 13.
-``results/tiny_schedule.json`` has what a run gave that was stopped after 375 seconds: five seeds of the large network,
-and for Figure 13 two, run elsewhere. ``--pixels 14 --wide 500 --seconds 2 --seeds 10 --fewer 2`` takes minutes.
+``results/tiny_schedule.json`` has ``--seeds 3 --fewer 2 --seconds 20``, seven minutes.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ from torch import Tensor, nn
 from creases._files import write_atomically
 from creases.growth import Proposal, apply
 from creases.growth.methods import random_units, tiny
-from creases.growth.methods.expressivity import NewUnits, gather_sample, line_search
+from creases.growth.methods.expressivity import NewUnits, gather_sample, line_search, sample_size
 from creases.network import Place, places
 from creases.problems import mnist
 from creases_reproduction.experiment import describe_machine, result_versions, round_numbers
 from creases_reproduction.images import accuracy
 from creases_reproduction.tiny.bottlenecks import Data, images, perceptron
 
-LR, BATCH, MOST = 1e-4, 100, 1000
+LR, BATCH = 1e-4, 100
 FIRST_SAMPLES = 100  #: of each layer at the first growth step
 CHUNK = 2000  #: samples whose statistics are taken at once
 SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)  #: at which the test accuracy is taken
@@ -103,7 +102,7 @@ def run(
     while (now := time.process_time() - began - aside) < seconds and results.steps < steps:
         if len(results.rounds) < rounds and now >= due:
             results.spectra.append(growth_round(model, data[0], numbers, samples, optimizer))
-            samples = next_samples(model, samples, len(x))
+            samples = next_samples(model, len(x))
             results.rounds.append(hidden(model))
             after = time.process_time() - began - aside
             results.growing, due = results.growing + after - now, after + pause
@@ -136,15 +135,12 @@ def first_samples(model: nn.Sequential) -> list[int]:
     return [FIRST_SAMPLES] * len(hidden(model))
 
 
-def next_samples(model: nn.Sequential, samples: Sequence[int], available: int) -> list[int]:
-    """Return how many samples the next growth step takes, by layer; at most half of those that there are.
+def next_samples(model: nn.Sequential, available: int) -> list[int]:
+    """Return how many samples a later growth step takes, by layer; at most those that there are.
 
-    n_l times sqrt(max(n_{l-1}, n_{l+1})), of the widths before and after the layer (appendix C).
+    100 sqrt(max(n_{l-1}, n_{l+1})), of the widths before and after the layer (appendix C).
     """
-    layers = [layer for layer in model if isinstance(layer, nn.Linear)]
-    widths = [layers[0].in_features, *(layer.out_features for layer in layers)]
-    wider = [max(before, after) for before, after in zip(widths, widths[2:], strict=False)]
-    return [min(int(n * width**0.5), available // 2) for n, width in zip(samples, wider, strict=True)]
+    return [min(sample_size(model, place), available) for place in places(model)]
 
 
 def growth_round(
@@ -165,23 +161,12 @@ def growth_round(
         place = places(model)[i]
         if like and like[i] <= place.width:
             continue
-        order = torch.randperm(len(data[0]), generator=numbers)[: 2 * samples[i]]
-        use, hold = (_batches(data, part) for part in (order[: samples[i]], order[samples[i] :]))
+        order = torch.randperm(len(data[0]), generator=numbers)[: samples[i]]
+        use = _batches(data, order)
         if like:
-            proposal = _random(model, place, use, hold, like[i] - place.width, int(order[0]))
+            proposal = _random(model, place, use, like[i] - place.width, int(order[0]))
         else:
-            proposal = tiny(
-                model,
-                place,
-                use,
-                nn.functional.cross_entropy,
-                validation=hold,
-                count=MOST,
-                fallback=None,
-                above_noise=False,
-                ridge=0.0,
-                move=True,
-            )
+            proposal = tiny(model, place, use, nn.functional.cross_entropy, as_printed=True)
             strengths = [float(item) for item in proposal.explanation.get("lambda", ())] or [0.0]
             collected.append([sum(item**2 for item in strengths) / len(strengths), max(strengths)])
         if proposal.count:
@@ -198,17 +183,16 @@ def _random(
     model: nn.Sequential,
     place: Place,
     batches: list[tuple[Tensor, Tensor]],
-    validation: list[tuple[Tensor, Tensor]],
     count: int,
     seed: int,
 ) -> Proposal:
-    """Return random units at the size, and the sign, that held-out samples want.
+    """Return random units at the size, and the sign, that lower the loss on the samples most.
 
-    With no weights out where they want none.
+    With no weights out where none does.
     """
     loss = nn.functional.cross_entropy
     drawn = random_units(model, place, batches, loss, count=count, fan_out=1.0, seed=seed)
-    sample = gather_sample(model, place, batches, loss, validation)
+    sample = gather_sample(model, place, batches, loss, None, hold_out=False)
     alpha = torch.cat([drawn.fan_in.T, drawn.bias[None]])
     best = []
     for sign in (1.0, -1.0):
@@ -272,20 +256,20 @@ def _fifteen(seed: int, setup: Setup) -> list[Run]:
 def _beside_random(seed: int, setup: Setup) -> list[Run]:
     """Return Figure 13.
 
-    One start, widened by TINY five times without training, and to the same widths by random units.
+    One start, widened by TINY six times without training, and to the same widths by random units.
     """
     collected: list[Run] = []
     widths: list[list[int]] = []
     for name in ("optimal units", "random units"):
         model, numbers = setup.start([1, 1], seed), torch.Generator().manual_seed(seed)
         samples = first_samples(model)
-        for i in range(5):
+        for i in range(6):
             if name == "optimal units":
                 growth_round(model, setup.data[0], numbers, samples)
                 widths.append(hidden(model))
             elif widths[i] != hidden(model):
                 growth_round(model, setup.data[0], numbers, samples, like=widths[i])
-            samples = next_samples(model, samples, len(setup.data[0][0]))
+            samples = next_samples(model, len(setup.data[0][0]))
         at_once = accuracy(model, *setup.data[1])
         collected.append(run(model, setup.data, name, seed, seconds=setup.seconds / 4))
         collected[-1].by_seconds.insert(0, (0.0, at_once))

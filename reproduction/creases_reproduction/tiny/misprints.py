@@ -23,6 +23,18 @@ MISPRINTS = [
         "reproduction/tests/test_misprints.py::test_the_paper_drops_a_term_of_the_first_order_change",
     ),
     Misprint(
+        "tiny/tau",
+        "section 3.2, after the first-order change of the loss",
+        "a neuron is added only if lambda_k^2 L(f) > tau",
+        "only if lambda_k^2 > tau L(f): if it takes more than a share tau off the loss",
+        "To first order a neuron takes lambda_k^2 / eta off the loss (Proposition 3.2). The same problem with c times "
+        "the loss and eta / c has the same neurons and lambda_k, and the share lambda_k^2 / (eta L) is the same; the "
+        "printed product is c times as large, so that the unit of the loss decides what is added. And as the loss "
+        "falls in training, neurons that take the same share off it are left out in the end.",
+        "reproduction/tests/test_misprints.py::"
+        "test_the_printed_threshold_changes_with_the_unit_of_the_loss_and_the_share_of_a_unit_does_not",
+    ),
+    Misprint(
         "tiny/corollary-1",
         "first corollary of section 3.2",
         "dW* of Proposition 3.1 minimises (4) over both dW and the new neurons",

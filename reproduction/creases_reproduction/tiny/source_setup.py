@@ -30,8 +30,7 @@ def describe_difference(*names: str, also: str, widths: bool = True) -> Callable
             if run["seeds"] < SOURCE_SEEDS:
                 parts.append(f"{name}: {run['seeds']} seeds, the source {SOURCE_SEEDS}")
             if widths and name in PRINTED_WIDTHS:
-                here = [round(width) for width in run["widths"]]
-                parts.append(f"{name}: widths {here}, printed {list(PRINTED_WIDTHS[name])}")
+                parts += _other_widths(name, run["widths"])
         return f"Another set-up than the source's ({'; '.join([*parts, also])})"
 
     return difference
@@ -39,9 +38,11 @@ def describe_difference(*names: str, also: str, widths: bool = True) -> Callable
 
 def describe_few_seeds(numbers: Numbers) -> str:
     """Say how the runs of 15 growth steps differ from the source's."""
-    widths = [round(width) for width in numbers["widths"]]
-    return (
-        f"Another set-up than the source's ({numbers['seeds']} seeds, the source {SOURCE_SEEDS}; widths {widths}, "
-        "printed "
-        f"{list(PRINTED_WIDTHS[FIFTEEN])}; the threshold for new units is not printed)"
-    )
+    parts = [f"{numbers['seeds']} seeds, the source {SOURCE_SEEDS}", *_other_widths(FIFTEEN, numbers["widths"])]
+    return f"Another set-up than the source's ({'; '.join(parts)})"
+
+
+def _other_widths(name: str, widths: list[float]) -> list[str]:
+    """Return in words that runs end at other widths than printed; nothing where they end at the same."""
+    here, printed = [round(width) for width in widths], list(PRINTED_WIDTHS[name])
+    return [] if here == printed else [f"{name}: widths {here}, printed {printed}"]

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 
 from creases.errors import InputError
 from creases.splines import Shallow
+from creases.splines.theory import hessian
 from creases_reproduction.splines.theory.critical import critical_point
-from creases_reproduction.splines.theory.hessian import generating_vectors, hessian
 from splines_cases import shallow_cases
 
 X = np.linspace(-2, 2, 25) + 0.013
@@ -28,7 +28,7 @@ def random_net(seed, H=3):
 @pytest.mark.parametrize("seed", range(5))
 def test_errors_orthogonal_to_what_units_can_add_make_a_minimum(seed):
     net = random_net(seed)
-    y = with_errors_orthogonal_to(net, generating_vectors(net, X), seed)
+    y = with_errors_orthogonal_to(net, hessian(net, X, X).vectors, seed)
     found = critical_point(net, X, y)
     assert found.kind == "minimum"
     assert found.loss > 0.1
@@ -44,7 +44,7 @@ def test_errors_orthogonal_to_what_units_can_add_make_a_minimum(seed):
 def test_an_unused_unit_that_would_be_of_use_is_a_strict_saddle():
     net = random_net(1)
     net = Shallow(net.w, net.b, net.v * [1, 1, 0], net.c0)
-    y = with_errors_orthogonal_to(net, generating_vectors(net, X))  # phi of unit 2 among them: v has no gradient
+    y = with_errors_orthogonal_to(net, hessian(net, X, X).vectors)  # phi of unit 2 among them: v has no gradient
     found = critical_point(net, X, y)
     assert (found.kind, found.saddles) == ("strict saddle", (2,))
     assert np.linalg.eigvalsh(hessian(net, X, y).matrix).min() < -1e-3
@@ -53,7 +53,7 @@ def test_an_unused_unit_that_would_be_of_use_is_a_strict_saddle():
 def test_an_unused_unit_that_is_of_no_use_leaves_a_minimum():
     net = random_net(1)
     silent = Shallow(net.w, net.b, net.v * [1, 1, 0], net.c0)
-    y = with_errors_orthogonal_to(silent, generating_vectors(net, X))
+    y = with_errors_orthogonal_to(silent, hessian(net, X, X).vectors)
     found = critical_point(silent, X, y)
     assert (found.kind, found.saddles) == ("minimum", ())
     assert ("no output weight", (2,), 1) in [(one.kind, one.units, one.extra) for one in found.degeneracies]

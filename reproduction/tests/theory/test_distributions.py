@@ -11,7 +11,9 @@ from torch import nn
 from creases import splines
 from creases.errors import InputError
 from creases.splines import Shallow
+from creases.splines.theory import breakpoint_density
 from creases_reproduction.splines import theory
+from creases_reproduction.splines.networks import roughness
 from creases_reproduction.splines.theory.initial_distribution import InitialDistribution
 
 LAWS = {
@@ -133,7 +135,7 @@ def test_roughness_has_the_closed_forms_of_every_scheme(width: int) -> None:
 @pytest.mark.parametrize("scheme", ["he", "glorot", "torch"])
 def test_roughness_of_sampled_networks_follows_its_distribution_and_stays_under_the_bound(scheme: str) -> None:
     distribution = theory.initial_distribution(scheme, 20, sb=None if scheme == "torch" else 1.0)
-    rho = np.array([splines.roughness(distribution.sample(seed)) for seed in range(4000)])
+    rho = np.array([roughness(distribution.sample(seed)) for seed in range(4000)])
     expected = theory.roughness_distribution(distribution)
     error = np.sqrt(expected.variance / len(rho))
     assert abs(rho.mean() - expected.mean) < 4 * error
@@ -143,8 +145,8 @@ def test_roughness_of_sampled_networks_follows_its_distribution_and_stays_under_
 
 
 def test_roughness_is_that_of_the_spline() -> None:
-    f = Shallow([1, -2, 0, 3], [1, 1, 1, 0], [3, 4, 5, 0], leak=0.5)
-    assert splines.roughness(f) == splines.roughness(splines.to_spline(f)) == 0.25 * (9 + 64)
+    f = Shallow([1, -2, 0, 3], [1, 1, 1, 0], [3, 4, 5, 0])
+    assert roughness(f) == (splines.to_spline(f).mu ** 2).sum() == 9 + 64
 
 
 def test_sampling_is_repeatable() -> None:
@@ -184,9 +186,26 @@ def test_sampling_is_repeatable() -> None:
             lambda: theory.roughness_distribution(LAWS["he"]).tail(-1.0),
             "excess must be at least 0, got -1.0",
         ),
-        (lambda: splines.roughness(3), "function must be a Spline or Shallow, got int"),
     ],
 )
 def test_wrong_arguments_are_refused_by_name(make, message: str) -> None:
     with pytest.raises(InputError, match=message):
         make()
+
+
+@pytest.mark.parametrize("uniform", [False, True])
+def test_densities_are_those_of_drawn_weights(uniform):
+    sw, sb, sv = 0.5, 1.5, 2.0
+    rng = np.random.default_rng(0)
+    draw = (lambda s: rng.uniform(-1, 1, 200_000) * s * 3**0.5) if uniform else (lambda s: rng.normal(0, s, 200_000))
+    w, b, v = draw(sw), draw(sb), draw(sv)
+
+    def density(beta, mu=None):
+        return breakpoint_density(beta, mu, sw=sw, sb=sb, sv=sv, uniform=uniform)
+
+    low, high = -1.0, 4.0
+    assert integrate.quad(density, low, high)[0] == pytest.approx(((-b / w > low) & (-b / w < high)).mean(), abs=5e-3)
+    both = integrate.dblquad(lambda mu, beta: density(beta, mu), low, high, 0.2, 1.0, epsabs=1e-5)[0]
+    assert both == pytest.approx(((-b / w > low) & (-b / w < high) & (w * v > 0.2) & (w * v < 1)).mean(), abs=5e-3)
+    if not uniform:
+        np.testing.assert_allclose(density([0.0, 2.0]), stats.cauchy(scale=sb / sw).pdf([0.0, 2.0]))

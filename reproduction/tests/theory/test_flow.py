@@ -4,7 +4,7 @@ import pytest
 from creases.errors import InputError
 from creases.splines import Shallow
 from creases_reproduction.splines.theory.flow import closed_flow, parameter_flow
-from creases_reproduction.splines.theory.velocities import invariants
+from creases_reproduction.splines.theory.metric import invariants
 
 
 def case(seed, leak=0.0, c1=0.0, H=6, N=12):

@@ -5,8 +5,7 @@ from hypothesis import assume, given, settings
 
 from creases.errors import InputError
 from creases.splines import Shallow
-from creases_reproduction.splines.theory.hessian import generating_vectors, hessian, spline_hessian
-from creases_reproduction.splines.theory.residuals import residuals
+from creases.splines.theory import hessian, velocities
 from splines_cases import loss, parameters, shallow_cases
 
 
@@ -25,7 +24,7 @@ def test_gram_and_residual_terms_add_up_to_autograds_hessian(case):
 def test_the_splines_hessian_is_autograds_too(case):
     net, x, y = case
     assume((net.w != 0).all())
-    a = torch.from_numpy(residuals(net, x, y).a)
+    a = torch.from_numpy(velocities(net, x, y).sees.a)
     tx, ty = torch.from_numpy(x), torch.from_numpy(y)
     H, skip = net.width, net.c1 != 0
 
@@ -38,7 +37,7 @@ def test_the_splines_hessian_is_autograds_too(case):
     theta = np.concatenate([-net.b / net.w, net.w * net.v, [net.c0, net.c1] if skip else [net.c0]])
     expected = torch.autograd.functional.hessian(of, torch.from_numpy(theta)).numpy()
     np.testing.assert_allclose(
-        spline_hessian(net, x, y).matrix, expected, rtol=1e-9, atol=1e-10 * (1 + np.abs(expected).max())
+        hessian(net, x, y, "spline").matrix, expected, rtol=1e-9, atol=1e-10 * (1 + np.abs(expected).max())
     )
 
 
@@ -46,7 +45,7 @@ def test_the_splines_hessian_is_autograds_too(case):
 @given(shallow_cases())
 def test_a_units_three_generating_vectors_span_two_dimensions_at_most(case):
     net, x, _ = case
-    Z, H = generating_vectors(net, x), net.width
+    Z, H = hessian(net, x, x).vectors, net.width
     for i in range(H):
         direction = np.zeros(Z.shape[1])
         direction[[i, H + i, 2 * H + i]] = net.w[i], net.b[i], -net.v[i]  # the gauge: more w and b, less v
@@ -64,7 +63,7 @@ def test_at_a_perfect_fit_the_hessian_is_the_gram_matrix():
 def test_the_splines_hessian_can_be_positive_definite_and_the_networks_never_is():
     x = np.linspace(-2, 2, 20)
     net = Shallow([1.0, 1.0, -1.0], [0.5, -0.5, -1.1], [1.0, -2.0, 1.5])
-    assert np.linalg.eigvalsh(spline_hessian(net, x, net(x)).matrix).min() > 1e-3
+    assert np.linalg.eigvalsh(hessian(net, x, net(x), "spline").matrix).min() > 1e-3
     smallest = np.linalg.eigvalsh(hessian(net, x, net(x)).matrix)[: net.width + 1]
     np.testing.assert_allclose(smallest[:-1], 0, atol=1e-12)  # H of them: the gauge
     assert smallest[-1] > 1e-3
@@ -72,10 +71,10 @@ def test_the_splines_hessian_can_be_positive_definite_and_the_networks_never_is(
 
 def test_without_breakpoint_there_is_no_splines_hessian():
     with pytest.raises(InputError, match="net must have a breakpoint for every unit, got w = 0 for unit 1"):
-        spline_hessian(Shallow([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]), [1.0], [1.0])
+        hessian(Shallow([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]), [1.0], [1.0], "spline")
 
 
-@pytest.mark.parametrize("call", [hessian, spline_hessian])
-def test_what_overflows_is_refused(call):
+@pytest.mark.parametrize("coordinates", ["weights", "spline"])
+def test_what_overflows_is_refused(coordinates):
     with pytest.raises(InputError, match="net must have products with the data that fit into float64"):
-        call(Shallow([1e100], [0.0], [1e200]), [1.0, 2.0], [0.0, 0.0])
+        hessian(Shallow([1e100], [0.0], [1e200]), [1.0, 2.0], [0.0, 0.0], coordinates)

@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from creases.errors import InputError
+from creases.splines.theory import lonely_samples
 from creases_reproduction.splines.theory.lonely import (
     interlacing_spline,
-    is_lonely,
     lonely_fraction,
     lonely_probability,
     simulate_lonely,
@@ -19,14 +19,7 @@ places = st.floats(-3, 3).map(lambda x: round(x, 1))  # coarse, so that data and
 @given(st.lists(places, min_size=1, max_size=8), st.lists(places, max_size=8))
 def test_a_sample_is_lonely_when_no_other_has_the_same_breakpoints_on_its_left(x, breakpoints):
     piece = [sum(b < value for b in breakpoints) for value in x]
-    assert is_lonely(x, breakpoints).tolist() == [piece.count(p) == 1 for p in piece]
-
-
-def test_batches_of_partitions_are_counted_one_by_one():
-    rng = np.random.default_rng(0)
-    x, cuts = rng.normal(size=(3, 2, 9)), rng.normal(size=(3, 2, 6))
-    each = [[is_lonely(x[i, j], cuts[i, j]) for j in range(2)] for i in range(3)]
-    np.testing.assert_array_equal(is_lonely(x, cuts), each)
+    assert lonely_samples(x, breakpoints).tolist() == [piece.count(p) == 1 for p in piece]
 
 
 @pytest.mark.parametrize(("how", "value"), [("spaced", 0.618), ("uniform", 0.3875)])
@@ -42,7 +35,7 @@ def test_the_spaced_probability_is_near_its_exponential_form():
 @pytest.mark.parametrize(("n", "h"), [(1, 0), (1, 3), (2, 1), (3, 2), (3, 10), (5, 40), (20, 400)])
 def test_formulas_agree_with_simulation(n, h, how):
     drawn = simulate_lonely(n, h, how, trials=20_000 if h < 100 else 4000, seed=1)
-    fraction, probability = lonely_fraction(n, h, how), lonely_probability(n, h, how)
+    probability, fraction = lonely_probability(n, h, how), lonely_fraction(n, h, how)
     assert abs(drawn.fraction - fraction) <= 4.5 * drawn.fraction_error + 1e-12
     error = np.sqrt(probability * (1 - probability) / drawn.trials)
     assert abs(drawn.probability - probability) <= 4.5 * error + 1e-9
@@ -66,12 +59,11 @@ def test_the_same_seed_draws_the_same():
 
 
 def test_no_data_are_lonely():
-    assert is_lonely([], [0.0]).tolist() == []
-    assert is_lonely(np.zeros((2, 0)), np.zeros((2, 3))).shape == (2, 0)
+    assert lonely_samples([], [0.0]).tolist() == []
 
 
 def test_breakpoints_at_infinity_cut_nothing():
-    assert is_lonely([0.0, 1.0], [np.inf, -np.inf]).tolist() == [False, False]
+    assert lonely_samples([0.0, 1.0], [np.inf, -np.inf]).tolist() == [False, False]
 
 
 @settings(deadline=None)
@@ -81,7 +73,7 @@ def test_units_interlaced_with_the_data_interpolate_them(x, seed):
     f = interlacing_spline(np.array(x) / 10, y)
     assert f.width == len(x) - 1
     np.testing.assert_allclose(f(np.array(x) / 10), y, atol=1e-8 * (1 + np.abs(f.mu).max(initial=0)))
-    assert is_lonely(np.array(x) / 10, f.beta).all()
+    assert lonely_samples(np.array(x) / 10, f.beta).all()
 
 
 @pytest.mark.parametrize(
@@ -93,8 +85,8 @@ def test_units_interlaced_with_the_data_interpolate_them(x, seed):
         (lambda: simulate_lonely(3, 3, "even"), "placement must be 'spaced', 'uniform' or 'cauchy', got 'even'"),
         (lambda: simulate_lonely(3, 3, interval=(1, 1)), "interval must be two finite numbers"),
         (lambda: interlacing_spline([1.0, 1.0], [0.0, 1.0]), "x must have at least one value, all different"),
-        (lambda: is_lonely([np.nan], [0.0]), "x must have no NaN, got 1 of them"),
-        (lambda: is_lonely([0.0], [[0.0]]), "breakpoints must have the leading axes of x"),
+        (lambda: lonely_samples([np.nan], [0.0]), "x must be finite, got nan"),
+        (lambda: lonely_samples([0.0], [np.nan]), "breakpoints must have no NaN, got 1 of them"),
     ],
 )
 def test_wrong_arguments_are_named(call, message):

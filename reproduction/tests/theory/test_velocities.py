@@ -5,15 +5,13 @@ from hypothesis import given, settings
 
 from creases.errors import InputError
 from creases.splines import Shallow
-from creases_reproduction.splines.theory.ntk import ntk
-from creases_reproduction.splines.theory.residuals import residuals
-from creases_reproduction.splines.theory.velocities import (
+from creases.splines.theory import tangent_kernel, velocities
+from creases_reproduction.splines.theory.metric import (
     closed_velocities,
     invariants,
     metric,
     spline_gradient,
     squared_weights,
-    velocities,
 )
 from splines_cases import loss, parameters, shallow_cases, value
 
@@ -72,8 +70,8 @@ def test_weights_move_by_minus_the_gradient(case):
 def test_the_function_moves_by_minus_the_kernel_times_the_errors(case):
     net, x, y = case
     expected = along(lambda t: value(net, t, torch.from_numpy(x)), *moved(net, x, y))
-    e = residuals(net, x, y).e
-    close(-ntk(net, x) @ e, expected)
+    e = velocities(net, x, y).sees.e
+    close(-tangent_kernel(net, x) @ e, expected)
     close(velocities(net, x, y).f, expected)
 
 
@@ -86,8 +84,8 @@ def test_the_kernel_is_the_product_of_autograds_jacobians(case):
         torch.autograd.functional.jacobian(lambda t, z=z: value(net, t, torch.from_numpy(z)), theta).numpy()
         for z in (x, 3 * y)
     )
-    close(ntk(net, x), jacobian @ jacobian.T)
-    close(ntk(net, x, 3 * y), jacobian @ other.T)
+    close(tangent_kernel(net, x), jacobian @ jacobian.T)
+    close(tangent_kernel(net, x, 3 * y), jacobian @ other.T)
 
 
 @settings(deadline=None)
@@ -107,7 +105,7 @@ def test_gradients_in_breakpoints_and_delta_slopes_are_autograds(case):
     net, x, y = case
     bent = net.w != 0
     net = Shallow(net.w[bent], net.b[bent], net.v[bent], net.c0, net.c1, net.leak[bent])
-    a = torch.from_numpy(residuals(net, x, y).a)
+    a = torch.from_numpy(velocities(net, x, y).sees.a)
     beta, m = (torch.from_numpy(part).requires_grad_() for part in (-net.b / net.w, net.w * net.v))
     tx, ty = torch.from_numpy(x), torch.from_numpy(y)
     e = net.c0 + net.c1 * tx + (m[:, None] * (tx - beta[:, None]) * a).sum(0) - ty
@@ -154,7 +152,8 @@ def test_breakpoint_delta_slope_and_invariant_give_the_weights_back(case):
 @given(shallow_cases())
 def test_closed_velocities_are_the_velocities(case):
     net, x, y = case
-    found, d = residuals(net, x, y), velocities(net, x, y)
+    d = velocities(net, x, y)
+    found = d.sees
     keep = (net.w**2 > 1e-3 * (net.b**2 + net.v**2)) & (np.abs(net.w) > 0)
     w, b, v = net.w[keep], net.b[keep], net.v[keep]
     got = closed_velocities(-b / w, w * v, w**2 + b**2 - v**2, found.r1[keep], found.rx[keep])
@@ -178,7 +177,7 @@ def test_equal_units_move_alike():
 def test_without_data_nothing_moves():
     d = velocities(Shallow([1.0], [0.5], [1.0]), [], [])
     assert (d.beta[0], d.mu[0], d.c0, len(d.f)) == (0, 0, 0, 0)
-    assert ntk(Shallow([1.0], [0.5], [1.0]), []).shape == (0, 0)
+    assert tangent_kernel(Shallow([1.0], [0.5], [1.0]), []).shape == (0, 0)
 
 
 def test_a_unit_without_weight_has_no_breakpoint_to_move():
@@ -208,7 +207,7 @@ def test_closed_velocities_refuse_a_unit_without_weight():
         closed_velocities(zero, zero, -np.ones(1), zero, zero)
 
 
-@pytest.mark.parametrize("call", [velocities, residuals, spline_gradient, lambda net, x, y: ntk(net, x)])
+@pytest.mark.parametrize("call", [velocities, spline_gradient, lambda net, x, y: tangent_kernel(net, x)])
 def test_what_overflows_is_refused(call):
     net = Shallow([1e200, 1.0], [0.0, 1.0], [1e200, 1.0])
     with pytest.raises(InputError, match="net must have products with the data that fit into float64"):

@@ -25,12 +25,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import null_space
 from scipy.special import binom, gamma
 
 from creases._typing import Floats
 from creases._validation import check_count, check_number, check_numbers, check_vector
 from creases.errors import InputError
-from creases_reproduction.splines.theory.kernel_regime import minimum_norm_weights
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,10 @@ def minimum_norm_fit(x: ArrayLike, y: ArrayLike, places: ArrayLike, lam: int) ->
     """
     points, values = check_vector(x, "x"), check_vector(y, "y")
     lam = check_count(lam, "lam")
-    return minimum_norm_weights(unit_basis(points, places, PowerReLU(lam)), np.vander(points, lam), values)
+    phi, free = unit_basis(points, places, PowerReLU(lam)), np.vander(points, lam)
+    rest = null_space(free.T).T  # rows: orthogonal to all polynomials
+    mu = np.asarray(np.linalg.pinv(rest @ phi, rcond=1e-13) @ (rest @ values), np.float64)
+    return mu, np.asarray(np.linalg.lstsq(free, values - phi @ mu, rcond=None)[0], np.float64)
 
 
 def _check_function(values: ArrayLike, spacing: float) -> tuple[Floats, float]:

@@ -10,8 +10,7 @@ import numpy as np
 from creases._typing import Floats
 from creases._validation import check_number
 from creases.splines import Shallow
-from creases_reproduction.splines.theory.degeneracy import Degeneracy, degeneracies
-from creases_reproduction.splines.theory.residuals import residuals
+from creases.splines.theory import degenerate_units, velocities
 
 Kind = Literal["not critical", "minimum", "strict saddle", "not smooth"]
 
@@ -25,13 +24,13 @@ class CriticalPoint:
     gradient: Floats  #: (p,) in w, b, v, c0 and, if there is a skip, c1; 0 up to rounding
     saddles: tuple[int, ...]  #: units with v = 0 that could lower the loss: rx or r1 is not 0
     on_data: tuple[int, ...]  #: units with a breakpoint on a sample, where the loss has a kink
-    degeneracies: tuple[Degeneracy, ...]  #: causes of zero eigenvalues of the Gram matrix beyond the gauge
+    degeneracies: tuple[Any, ...]  #: causes of zero eigenvalues of the Gram matrix beyond the gauge
     gauge: int  #: zero eigenvalues that every network has, one per unit
 
     @property
     def zeros(self) -> int:
         """Zero eigenvalues of the Gram matrix; at a minimum, of the Hessian."""
-        return self.gauge + sum(degeneracy.extra for degeneracy in self.degeneracies)
+        return self.gauge + sum(int(degeneracy.extra) for degeneracy in self.degeneracies)
 
 
 def critical_point(net: Shallow, x: Any, y: Any, *, tolerance: float = 1e-8) -> CriticalPoint:
@@ -60,7 +59,7 @@ def critical_point(net: Shallow, x: Any, y: Any, *, tolerance: float = 1e-8) -> 
     ('minimum', 0.0, 1)
     """
     tolerance = check_number(tolerance, "tolerance", least=0)
-    errors = residuals(net, x, y)
+    errors = velocities(net, x, y).sees
     e, x = errors.e, errors.x
     scale = np.maximum(np.abs(e), np.abs(net(x) - e))  # the larger of error and target
     line = np.stack([np.ones(len(x)), x]) if net.c1 != 0 else np.ones((1, len(x)))
@@ -74,10 +73,16 @@ def critical_point(net: Shallow, x: Any, y: Any, *, tolerance: float = 1e-8) -> 
         kind = "not critical"
     if on_data:
         kind = "not smooth"
-    return CriticalPoint(kind, errors.loss, gradient, saddles, on_data, degeneracies(net, x), net.width)
+    return CriticalPoint(kind, float(e @ e) / 2, gradient, saddles, on_data, degenerate_units(net, x), net.width)
 
 
 def _significant(rows: Floats, e: Floats, scale: Floats, tolerance: float) -> Floats:
     """Return ``rows @ e``, 0 where it is small compared with its terms."""
     sums = rows @ e
     return np.where(np.abs(sums) <= tolerance * (np.abs(rows) @ scale), 0.0, sums)
+
+
+def gram_rank(net: Shallow, x: Any) -> int:
+    """Return the rank of the Gram part of the Hessian, which is that of the tangent kernel, at x (N,)."""
+    max_rank = 2 * net.width + (2 if net.c1 != 0 else 1)
+    return max_rank - sum(cause.extra for cause in degenerate_units(net, x))

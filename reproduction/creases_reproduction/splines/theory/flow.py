@@ -15,8 +15,8 @@ from creases._typing import Floats
 from creases._validation import check_count, check_number, check_samples
 from creases.errors import InputError
 from creases.splines import Shallow
-from creases_reproduction.splines.theory.residuals import residuals
-from creases_reproduction.splines.theory.velocities import closed_velocities, invariants, squared_weights, velocities
+from creases.splines.theory import velocities
+from creases_reproduction.splines.theory.metric import closed_velocities, invariants, squared_weights
 
 _HUGE = 1e50  # a step was too long: products of such weights overflow
 
@@ -88,14 +88,14 @@ def closed_flow(net: Shallow, x: Any, y: Any, time: float, steps: int) -> Flow:
 
     def derivative(state: Floats) -> Floats:
         beta, m = state[:-2].reshape(2, -1)
-        errors = residuals(network(state), x, y)
+        errors = velocities(network(state), x, y).sees
         d_beta, d_m = closed_velocities(beta, m, d, errors.r1, errors.rx)
         return np.concatenate([d_beta, d_m, [-errors.e.sum(), -(errors.e @ errors.x) if net.c1 != 0 else 0.0]])
 
     state = np.concatenate([-net.b / net.w, net.w * net.v, [net.c0, net.c1]])
     nets = [net]
     for t in range(steps):
-        current, rx = nets[-1], residuals(nets[-1], x, y).rx
+        current, rx = nets[-1], velocities(nets[-1], x, y).sees.rx
         lost = np.abs(current.w) <= step * np.abs(current.v * rx)  # w may pass 0 within the step
         if lost.any():
             raise _lost_weight(int(lost.argmax()))
@@ -142,5 +142,5 @@ def _check_arguments(x: Any, y: Any, time: float, steps: int) -> tuple[Floats, F
 def _record(nets: list[Shallow], x: Floats, y: Floats, step: float) -> Flow:
     w, b, v = (np.stack([getattr(net, name) for net in nets]) for name in ("w", "b", "v"))
     beta = np.divide(-b, w, out=np.full(w.shape, np.nan), where=w != 0)
-    loss = np.array([residuals(net, x, y).loss for net in nets])
+    loss = np.array([((net(x) - y) ** 2).sum() / 2 for net in nets])
     return Flow(step * np.arange(len(nets), dtype=np.float64), beta, (1 - nets[0].leak) * w * v, loss, nets[-1])

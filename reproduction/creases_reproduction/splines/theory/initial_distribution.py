@@ -13,6 +13,7 @@ from creases._typing import Floats
 from creases._validation import check_choice, check_count, check_number, check_numbers
 from creases.errors import InputError
 from creases.splines import Shallow
+from creases.splines.theory import breakpoint_density
 from creases_reproduction.splines.theory.distributions import product_normal, product_uniform, ratio_uniform
 
 #: A scheme of random initial weights.
@@ -65,9 +66,7 @@ class InitialDistribution:
 
     def joint_density(self, beta: ArrayLike, mu: ArrayLike) -> Floats:
         """Return the density of (beta, mu), broadcast; far from 0, breakpoints have small delta-slopes."""
-        points = check_numbers(beta, "beta")
-        conditional = self.delta_slopes_given(points).pdf(check_numbers(mu, "mu"))
-        return np.asarray(self.breakpoints().pdf(points) * conditional)
+        return breakpoint_density(beta, mu, sw=self.sw, sb=self.sb, sv=self.sv, uniform=self.uniform)
 
     def sample(self, seed: int) -> Shallow:
         """Return a network with random weights."""

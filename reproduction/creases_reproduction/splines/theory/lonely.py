@@ -12,10 +12,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from creases._typing import Bools, Floats
-from creases._validation import check_choice, check_count, check_numbers, check_samples
+from creases._typing import Floats
+from creases._validation import check_choice, check_count, check_samples
 from creases.errors import InputError
 from creases.splines import Spline
+from creases.splines.theory import lonely_samples
 
 #: How breakpoints are placed.
 Placement = Literal["spaced", "uniform", "cauchy"]
@@ -69,41 +70,6 @@ def lonely_fraction(n: int, h: int, placement: Literal["spaced", "uniform"] = "s
     if placement == "spaced":
         return float((1 - 1 / (h + 1)) ** (n - 1))
     return h * (h + 1) / ((h + n) * (h + n - 1))
-
-
-def is_lonely(x: Any, breakpoints: Any) -> Bools:
-    """Return which samples x (..., n) are alone in their piece between breakpoints (..., h).
-
-    Leading axes are batches. A sample on a breakpoint belongs to the piece on its left. Equal samples share their
-    piece. Breakpoints at infinity (of units with zero weight) cut nothing.
-
-    Examples
-    --------
-    >>> is_lonely([0.0, 1.0, 2.0, 3.0], [0.5, 1.5]).tolist()
-    [True, True, False, False]
-    """
-    x, cuts = check_numbers(x, "x"), check_numbers(breakpoints, "breakpoints")
-    if x.ndim < 1 or cuts.shape[:-1] != x.shape[:-1] or cuts.ndim != x.ndim:
-        raise InputError("breakpoints", f"have the leading axes of x, which has shape {x.shape}", f"shape {cuts.shape}")
-    for values, name in ((x, "x"), (cuts, "breakpoints")):
-        if np.isnan(values).any():
-            raise InputError(name, "have no NaN", f"{int(np.isnan(values).sum())} of them")
-    n = x.shape[-1]
-    if not n:
-        return np.zeros(x.shape, bool)
-    both = np.concatenate([x, cuts], axis=-1)
-    order = np.argsort(both, axis=-1, kind="stable")  # stable: a sample comes before a breakpoint on it
-    piece = np.empty(both.shape, np.int64)
-    np.put_along_axis(piece, order, np.cumsum(order >= n, axis=-1), axis=-1)
-    piece = piece[..., :n]
-    ranks = np.argsort(piece, axis=-1, kind="stable")
-    ordered = np.take_along_axis(piece, ranks, axis=-1)
-    same = np.diff(ordered, axis=-1) == 0  # in the same piece as the next
-    edge = np.zeros((*x.shape[:-1], 1), bool)
-    alone = ~np.concatenate([same, edge], axis=-1) & ~np.concatenate([edge, same], axis=-1)
-    lonely = np.empty(x.shape, bool)
-    np.put_along_axis(lonely, ranks, alone, axis=-1)
-    return lonely
 
 
 def interlacing_spline(x: Any, y: Any) -> Spline:
@@ -189,7 +155,7 @@ def simulate_lonely(
         count = min(batch, trials - start)
         x = rng.uniform(low, high, (count, n))
         cuts = _draw_breakpoints(rng, placement, low, high, (count, h))
-        fractions.append(is_lonely(x, cuts).mean(axis=1))
+        fractions.append(np.array([lonely_samples(*pair).mean() for pair in zip(x, cuts, strict=True)]))
     fraction = np.concatenate(fractions)
     spread = float(fraction.std(ddof=1)) if trials > 1 else 0.0
     return LonelySimulation(float(fraction.mean()), spread, float((fraction == 1).mean()), trials)
