@@ -54,13 +54,14 @@ lowest: ## test with the lowest versions that pyproject.toml names, in an enviro
 	out/lowest/bin/python -m pip install -qq -c out/lowest.txt -e '.[onnx,studio,video]' pytest hypothesis httpx
 	out/lowest/bin/python -m pytest -q -m "not thorough" -W default $(LOWEST)
 
-lint: $(VENV)/dev ## check style, types, layers, doors and words
+lint: $(VENV)/dev ## check style, types, layers, doors, words and sizes
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	nice $(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_doors.py
 	$(BIN)/python tools/check_words.py
+	$(BIN)/python tools/sizes.py
 
 format: $(VENV)/dev ## put the code into the one style
 	$(BIN)/ruff check --fix .

@@ -18,7 +18,6 @@ from rich.console import Console
 from rich.table import Table
 
 from creases import boolean
-from creases_reproduction.linearity import fourier
 from record import note
 
 
@@ -56,7 +55,7 @@ def main() -> None:
     row("swaps, the first function of 6 bits", lambda: [boolean.swaps(sixes[0], 6).changes], _counts)
     row("swaps, 20 functions of 6 bits", lambda: [boolean.swaps(f, 6).changes for f in sixes[1:21]], _counts)
     many = boolean.from_truth_table(random.integers(0, 2, 2**16))
-    row("coefficients of 16 bits", lambda: fourier.coefficients(many, 16), lambda _: "")
+    row("measures of a function of 16 bits", lambda: boolean.measures(many, 16), lambda _: "")
     Console().print(table)
 
 

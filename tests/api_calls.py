@@ -11,7 +11,6 @@ import creases
 from api_change_calls import boolean_calls, change_calls, problem_calls, show_calls, spline_calls
 from api_objects import BOX, Call, X, Y, coefficients, line, model, net, plane, space
 from creases import certify, compare, explain, regions, tables
-from creases.tables._stages.fit import fit_curves
 
 
 def network_calls() -> dict[str, Callable[[], Call]]:
@@ -124,6 +123,7 @@ def certify_calls() -> dict[str, Callable[[], Call]]:
         "safety_map": lambda: Call(
             certify.safety_map, here | {"origin": X[0], "basis": np.eye(2), "unit": [1.0, 1.0], "resolution": 8}
         ),
+        "decide_sides": lambda: Call(certify.decide_sides, here | {"X": X}),
         "unit_facts": lambda: Call(certify.unit_facts, here | {"X": X, "partition": plane()}),
     }
 
@@ -137,18 +137,6 @@ def explain_calls() -> dict[str, Callable[[], Call]]:
         "effects": lambda: Call(tables.effects, table | {"column": "a"}),
         "importance": lambda: Call(tables.importance, table),
         "interactions": lambda: Call(tables.interactions, table | {"max_pairs": 5, "max_columns": 2, "seed": 0}),
-        "fit_curves": lambda: Call(
-            fit_curves,
-            {
-                "problem": creases.problems.get("moons"),
-                "rows": np.arange(0, 400, 16),
-                "weight": np.ones(25),
-                "shapes": {"x1": "rising"},
-                "seed": 0,
-            },
-        ),
-        "Columns.from_data": lambda: Call(tables.Columns.from_data, {"X": X, "names": ("a", "b")}),
-        "Columns.unknown": lambda: Call(tables.Columns.unknown, {"names": ["a", "b"]}),
     }
 
 

@@ -19,6 +19,7 @@ def change_calls() -> dict[str, Callable[[], Call]]:
     sample = torch.from_numpy(X)
     labels = torch.from_numpy(Y)
     kept = {"model": model(2, 4, 3), "X": sample, "y": labels}
+    classified = {"model": batch()[0], "X": X, "y": (batch()[0].outputs(X)[0, :, 0] > 0).astype(int)}
     return {
         "grow": lambda: Call(
             creases.grow,
@@ -54,6 +55,8 @@ def change_calls() -> dict[str, Callable[[], Call]]:
             prune.exact,
             {"model": model(2, 4, 3), "box": BOX, "input_shape": (2,), "tolerance": 1e-6, "n_samples": 9, "seed": 0},
         ),
+        "exhaustive": lambda: Call(prune.exhaustive, {"model": batch()[0], "X": X, "y": Y % 2, "epochs": 2, "lr": 0.1}),
+        "iterative": lambda: Call(prune.iterative, classified | {"restarts": 1, "epochs": 1, "lr": 0.1, "seed": 0}),
         "prune.check_samples": lambda: Call(prune.check_samples, kept),
         "evaluate": lambda: Call(prune.evaluate, kept),
         "tuner": lambda: Call(
@@ -90,6 +93,7 @@ def boolean_calls() -> dict[str, Callable[[], Call]]:
         "deep_network": lambda: Call(boolean.deep_network, {"f": 6, "n": 2, "width": 3, "leak": 0.0}),
         "from_truth_table": lambda: Call(boolean.from_truth_table, {"table": [0, 1, 1, 0]}),
         "margin": lambda: Call(boolean.margin, {"model": boolean.wide_network(6, 2), "f": 6, "n": 2}),
+        "measures": lambda: Call(boolean.measures, {"f": 6, "n": 2}),
         "npn_classes": lambda: Call(boolean.npn_classes, {"n": 2}),
         "parity": lambda: Call(boolean.parity, {"n": 2}),
         "parity_network": lambda: Call(boolean.parity_network, {"n": 2, "width": 3, "depth": 1, "leak": 0.0}),
@@ -138,13 +142,10 @@ def spline_calls() -> dict[str, Callable[[], Call]]:
             splines.initialise,
             {"model": model(1, 5, 1), "x": x1, "method": "uniform", "y": y1, "seed": 0, "kappa": 2.0},
         ),
-        "optimal_fit": lambda: Call(
-            splines.optimal_fit, {"x": x1, "y": y1, "pieces": 2, "weights": x1 + 2, "grid": x1, "polish": True}
-        ),
+        "optimal_fit": lambda: Call(splines.optimal_fit, {"x": x1, "y": y1, "pieces": 2, "weights": x1 + 2}),
         "relocate": lambda: Call(
             splines.relocate, {"net": shallow(), "x": x1, "y": y1, "max_moves": 1, "ridge": 1e-5, "gain": 0.01}
         ),
-        "roughness": lambda: Call(splines.roughness, {"function": shallow()}),
         "to_hyperplanes": lambda: Call(splines.to_hyperplanes, {"model": model(2, 4, 1)}),
         "to_module": lambda: Call(splines.to_module, {"function": shallow()}),
         "to_shallow": lambda: Call(splines.to_shallow, {"spline": optimum().spline(), "gauge": "unit", "skip": True}),

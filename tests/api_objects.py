@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 import creases
-from creases import compare, lab, splines, tables
+from creases import compare, lab, splines
 
 RNG = np.random.default_rng(0)
 BOX = [(-1.0, 1.0), (-1.0, 1.0)]
@@ -62,11 +62,6 @@ def space() -> Any:
 @cache
 def coefficients() -> Any:
     return compare.coefficients(net(), X)
-
-
-@cache
-def columns() -> Any:
-    return tables.Columns.from_data(X, ("a", "b"))
 
 
 @cache

@@ -69,12 +69,6 @@ class Case:
         return (self.layers[0][0].shape[1], *(len(b) for _, b in self.layers))
 
 
-def box_of(name: str, n_in: int) -> tuple[tuple[float, float], ...]:
-    """A named box in n_in dimensions."""
-    first, second = BOXES[name]
-    return (first, *[second] * (n_in - 1))
-
-
 @st.composite
 def cases(
     draw: st.DrawFn,
@@ -95,7 +89,8 @@ def cases(
     leak = draw(st.sampled_from([0.0, -1.0, 0.25] if quantised else [0.0, 0.1, 1 / 3, -1.0]))
     names = [name for name in BOXES if not (quantised and name == "decimal")]
     flags = draw(st.sets(st.sampled_from(FLAGS), max_size=max_flags))
-    box = box_of(draw(st.sampled_from(names)), n_in)
+    first, second = BOXES[draw(st.sampled_from(names))]
+    box = (first, *[second] * (n_in - 1))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     layers = _weights(rng, [n_in, *hidden, n_out], kind, box)
     for flag in FLAGS:  # in this order: a later flag may undo an earlier one, never the other way round by chance

@@ -8,14 +8,11 @@ import zipfile
 
 import numpy as np
 import pytest
-import torch
-from torch import nn
 
 import creases
 from creases import _files as _array_files
-from creases import splines
 from creases.errors import CreasesError, FileError
-from creases.problems.images import _mnist
+from creases.problems.images import _readers
 from creases.regions import PlanePartition
 from mutations import Kind, make_kinds
 
@@ -23,7 +20,7 @@ NAMES = ("cell", "infinite line", "line", "plane", "plane of choices", "space", 
 FILES = (*NAMES, "network", "network of choices", "weights", "history", "checkpoint")
 FOLDER_FILES = (
     "table", "table in Parquet", "table of arrays", "images", "property", "run settings", "run description",
-    "run encoding", "run checkpoint", "spline history", "spline history as text", "sweep definition", "sweep results",
+    "run encoding", "run checkpoint", "sweep definition", "sweep results",
     "ONNX", "coefficients", "coefficient array", "tiles", "tile patterns", "history of several methods", "comparison",
 )  # fmt: skip
 
@@ -150,9 +147,9 @@ def test_pickled_objects_are_refused(kinds, tmp_path):
 
 def test_an_archive_of_images_is_unpacked_only_so_far(tmp_path, monkeypatch):
     (tmp_path / "images.gz").write_bytes(gzip.compress(bytes(10**6)))
-    monkeypatch.setattr(_mnist, "_MAX_BYTES", 10**5)
+    monkeypatch.setattr(_readers, "MAX_BYTES", 10**5)
     with pytest.raises(FileError, match="when unpacked"):
-        _mnist.read_idx(tmp_path / "images.gz", 3)
+        _readers.read_idx(tmp_path / "images.gz", 3)
 
 
 def test_an_onnx_file_reads_no_weights_from_outside_its_folder(tmp_path):
@@ -168,27 +165,3 @@ def test_an_onnx_file_reads_no_weights_from_outside_its_folder(tmp_path):
     (tmp_path / "folder" / "network.onnx").write_bytes(proto.SerializeToString())
     with pytest.raises(FileError, match="cannot read"):
         creases.read(tmp_path / "folder" / "network.onnx")
-
-
-@pytest.mark.parametrize(
-    ("array", "change", "words"),
-    [
-        ("starts", lambda a: a[::-1], "starts must rise from 0"),
-        ("x", lambda a: a[:-1], "x must have"),
-        ("jump", lambda a: a * np.nan, "jump must be finite"),
-        ("event_kind", lambda a: a * 0 + 3, "event_kind must be 0, 1 or 2"),
-        ("unit", lambda a: a.astype(float), "unit must be a vector of int64"),
-    ],
-)
-def test_a_forged_spline_history_is_refused_by_the_name_of_its_array(array, change, words, tmp_path):
-    model = nn.Sequential(nn.Linear(1, 4), nn.ReLU(), nn.Linear(4, 1))
-    tracker = splines.Tracker(np.linspace(-1, 1, 5))
-    for step in range(3):
-        tracker(model, step)
-        with torch.no_grad():
-            model[0].bias += 0.7 * (-1) ** torch.arange(4)
-    with np.load(tracker.history().save(tmp_path / "history.npz")) as saved:
-        arrays = dict(saved)
-    np.savez(tmp_path / "forged.npz", **{**arrays, array: change(arrays[array])})
-    with pytest.raises(FileError, match=words):
-        splines.History.load(tmp_path / "forged.npz")

@@ -30,9 +30,9 @@ TOO_MUCH = {
 #: Public functions that no call is made of: why.
 NO_CALLS = {
     "takes results of other functions": """
-        animate_growth apply certify_model explain explain_row
-        find_changes gradient_descent measure
-        model_graphs plot_curves squared_errors stack_networks unstack_network
+        animate apply certify_model describe_piece explain explain_row
+        find_changes measure
+        model_graphs plot_curves
         plot_disagreement plot_gradients plot_growth
         plot_pieces plot_tracks
         report save_figure""",
@@ -41,10 +41,11 @@ NO_CALLS = {
         prepare_folder read_columns resolve_data sweep""",
     "is a part of a run, on a table or in a loop, and has tests of its own": """
         baseline_warnings baselines block_losses check_explanations compare_losses compare_models
-        count_rows data_box describe_notes describe_stages describe_step drive fit_settings grow_table grow_units
-        has_scores load_settings metrics_summary model_baselines name_result open_run scored_model""",
+        count_rows data_box describe_stages drive fit_settings grow_table grow_units
+        has_scores load_settings metrics_summary model_baselines model_words name_result open_run scored_model
+        ways_to_improve""",
     "takes a function, or no arguments, or is a part of others": """
-        active_theme amount_colormap apply_theme class_color compile_kernels evaluation_mode
+        active_theme amount_colormap apply_theme class_color compile_kernels
         get_axes make_problem mark_points names new_figure new_grid
         plane_height readable_color style_context tint""",
 }

@@ -8,6 +8,7 @@ import pytest
 from documents import ROOT, blocks, run_blocks, run_until
 
 README = (ROOT / "README.md").read_text()
+REASON, MODEL = (text for language, text in blocks(ROOT / "README.md") if language == "text")
 
 
 @pytest.mark.slow
@@ -22,11 +23,17 @@ def test_every_block_runs(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+def test_the_reason_of_a_growth_step_is_the_one_that_is_quoted_but_for_numbers(capsys):
+    run_until(ROOT / "README.md", "creases.grow(")
+    assert re.sub(r"[-.\d]", "", capsys.readouterr().out).split() == re.sub(r"[-.\d]", "", REASON).split()
+
+
+@pytest.mark.slow
 def test_the_model_of_the_table_reads_as_it_is_quoted(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     run_until(ROOT / "README.md", "creases.fit_table(")
-    printed = capsys.readouterr().out.splitlines()
-    quoted = next(text for language, text in blocks(ROOT / "README.md") if language == "text").splitlines()
+    quoted = MODEL.splitlines()
+    printed = capsys.readouterr().out.splitlines()[-len(quoted) :]
     scores = [dict(line.rsplit(maxsplit=1) for line in lines[:4]) for lines in (printed, quoted)]
     assert {name: float(score) for name, score in scores[0].items()} == {
         name: pytest.approx(float(score), abs=0.01) for name, score in scores[1].items()

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import creases
-from creases import growth, regions, splines
+from creases import growth, regions
 from creases.certify.proofs import load_proof
 from creases.certify.properties import read_vnnlib
 from creases.errors import FileError
@@ -36,7 +36,6 @@ LOADERS = {
     "checkpoint.pt": growth.load_checkpoint,
     "table.csv": lambda path: creases.fit_table(path, target="y"),
     "table.parquet": lambda path: creases.fit_table(path, target="y"),
-    "splines.json": splines.History.load,
 }
 
 

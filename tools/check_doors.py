@@ -104,11 +104,12 @@ def parse(path: Path) -> ast.Module:
 
 
 def exported(door: Path) -> set[str]:
-    """Return the names in a door's ``__all__``."""
+    """Return the names in a door's ``__all__``, or those that it imports on first use: ``from a import b as b``."""
     for node in parse(door).body:
         if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
             return set(ast.literal_eval(node.value))
-    return set()
+    imports = [node for node in ast.walk(parse(door)) if isinstance(node, ast.ImportFrom)]
+    return {alias.name for node in imports for alias in node.names if alias.asname == alias.name}
 
 
 def imports_function(door: Path, name: str) -> bool:
