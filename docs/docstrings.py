@@ -89,6 +89,11 @@ class Docstrings(griffe.Extension):
                 if name == config.name:
                     parameter.default = config[field].value
 
+    def on_module_members(self, *, mod: griffe.Module, **_: Any) -> None:
+        """Take what a door imports for type checkers as its public names, of which it makes ``__all__``."""
+        if "open_on_use" in mod.members:
+            mod.exports = sorted(name for name, member in mod.members.items() if member.is_alias and not member.runtime)
+
     def on_attribute_instance(self, *, attr: griffe.Attribute, **_: Any) -> None:
         """Give an attribute without a docstring its comment."""
         comment = _comment(attr) if attr.docstring is None else ""

@@ -128,7 +128,8 @@ curves = show.plot_growth(history, score="accuracy")
     ),
     Section(
         "Growth as an animation",
-        "In Python, use `show.animate_growth`. MP4 needs `pip install 'creases[video]'`.",
+        "In Python, use `show.animate`, also for [your own training loop](how-to/animate.md#training). "
+        "MP4 needs `pip install 'creases[video]'`.",
         {"film": "A run as an animation: what is wrong, where the crease is put, the new boundary, the reason."},
         """
 creases grow moons --out run

@@ -40,7 +40,7 @@ PAGES = {
     "docs/tutorial.md": {
         f"{name}.png": f"tutorial-{name}" for name in ("regions", "surface", "cell", "grown", "pruned", "changes")
     },
-    "docs/how-to/spline.md": {"conditions.png": "spline-conditions"},
+    "docs/how-to/spline.md": {"conditions.png": "spline-conditions", "motion.png": "spline-motion"},
 }
 THEMES = ("light", "dark")
 WIDTH = 1200  #: of the widest picture, in pixels
