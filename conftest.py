@@ -2,8 +2,11 @@
 
 import gc
 import os
+import random
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -29,6 +32,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if str(item.path).startswith(folders):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Seed global random numbers, so that no test depends on those that ran before it in its process."""
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(0)
 
 
 def pytest_collection_finish() -> None:

@@ -300,7 +300,7 @@ def test_places_whose_folds_are_not_exact_are_refused_and_get_random_units_by_de
         fold(model, place, X, y)
     data = torch.from_numpy(X).float(), torch.from_numpy(y)
     _, history = creases.grow(copy.deepcopy(model), data, "classification", where=place, when=1, budget=2)
-    assert {record.method for record in history.records} == {"random"}
+    assert {record.method for record in history.records} - {"revive"} == {"random"}  # dead units may be drawn anew
 
 
 def test_units_of_convolutions_are_not_folded():
