@@ -94,10 +94,13 @@ def find_parts(
     """
     used, found = [column.name for column in columns], []
     for column in columns:
-        kind, known = given.get(column.name), column.without(marks)
-        if column.name in aside or len(known.present) < MIN_CELLS or kind not in (None, *_FINDERS):
+        kind = given.get(column.name)
+        if column.name in aside or kind not in (None, *_FINDERS):
             continue
         if not column.is_text and (column.is_date or not _SHORT.search(column.name)):
+            continue
+        known = column.without(marks)
+        if len(known.present) < MIN_CELLS:
             continue
         texts = known.present.tolist() if column.is_text else [format_level(x) for x in known.present]
         parts = next(
@@ -123,7 +126,8 @@ def _find_list(name: str, texts: Sequence[str]) -> dict[str, Part]:
 
 def _find_tags(name: str, texts: Sequence[str]) -> dict[str, Part]:
     """Return the tags of cells: nearly all are in several cells, and in more combinations than there are tags."""
-    for by in _TAGS if any(by in text for by in _TAGS for text in texts) else ():
+    letters = "\n".join(texts)
+    for by in [by for by in _TAGS if by in letters]:
         cells = Counter(frozenset(split_tags(text, by)) for text in texts)
         counts = Counter(tag for tags, count in cells.items() for tag in tags for _ in range(count))
         least = max(TAG_ROWS, len(texts) // 2000)
@@ -137,7 +141,8 @@ def _find_tags(name: str, texts: Sequence[str]) -> dict[str, Part]:
 def _find_code(name: str, texts: Sequence[str]) -> dict[str, Part]:
     """Return the shortest and longest beginnings of codes that many rows share: of postcodes, telephones, versions."""
     n_levels = len({*texts})
-    if n_levels < LEAST_LEVELS or sum(bool(_CODE.fullmatch(text)) for text in texts) < WELL * len(texts):
+    misfits = (text for text in texts if not _CODE.fullmatch(text))
+    if n_levels < LEAST_LEVELS or any(len(texts) - k < WELL * len(texts) for k, _ in enumerate(misfits, 1)):
         return {}
     size = max(map(len, texts)) if _SHORT.search(name) and all(map(str.isdecimal, texts)) else 0
     chosen: list[Part] = []

@@ -92,11 +92,16 @@ def from_texts(name: str, cells: Sequence[str | None]) -> Column:
     """Return a column of stripped strings, with None for empty ones."""
     values = np.empty(len(cells), object)
     values[:] = [None if cell is None else cell.strip() or None for cell in cells]
-    try:
-        "".join(cell for cell in cells if cell is not None).encode()
-    except UnicodeEncodeError as error:
-        raise half_letter(f" in column {name!r}", error) from None
+    check_letters([cell for cell in cells if cell is not None], f" in column {name!r}")
     return Column(name, values)
+
+
+def check_letters(texts: Sequence[str], where: str) -> None:
+    """Refuse texts with half of a surrogate pair."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError as error:
+        raise half_letter(where, error) from None
 
 
 def half_letter(where: str, error: UnicodeEncodeError) -> InputError:

@@ -20,7 +20,7 @@ from creases._files import open_npz, open_regular, read_bytes
 from creases._text import in_one_line, plural
 from creases.errors import FileError, InputError
 from creases.tables._columns.numbers import find_format
-from creases.tables._reading.columns import Column, from_texts, from_values, half_letter, to_number
+from creases.tables._reading.columns import Column, check_letters, from_texts, from_values, half_letter, to_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -197,10 +197,7 @@ def distinct_names(names: Sequence[str]) -> list[str]:
     if twice := [name for name, count in Counter(result).items() if count > 1]:
         hint = "rename or remove one of them: nobody could tell which is meant"
         raise InputError("data", "have a different name for each column", f"{twice[0]!r} more than once", hint)
-    try:
-        "".join(result).encode()
-    except UnicodeEncodeError as error:
-        raise half_letter(" in the name of a column", error) from None
+    check_letters(result, " in the name of a column")
     return result
 
 

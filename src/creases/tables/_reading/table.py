@@ -262,7 +262,10 @@ def with_parts(path: Path, columns: list[Column], aside: Sequence[Any], given: A
     others = {names[_find_column(columns, name, path)] for name in (aside[0], *known)}
     kinds = {each: kind for each, kind in (given or {}).items() if each in names or isinstance(each, int)}
     kinds = {names[_find_column(columns, each, path)]: kind for each, kind in kinds.items()}
-    are_names = lambda column: detect_kind(column).kind in ("category", "ID", "text")  # noqa: E731
+
+    def are_names(column: Column) -> bool:
+        return detect_kind(column).kind in ("category", "ID", "text")
+
     return [*columns, *find_parts(columns, others, kinds, None if marks is None else tuple(marks), are_names)]
 
 
