@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
 from numbers import Integral
 from typing import Any, Literal
 
@@ -146,6 +147,11 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Return the outputs (n, m) for rows of the user's data."""
         check_is_fitted(self, "model_")
         return self.model_._outputs(self._encode(X))
+
+    def _options_of(self, config: type[Any]) -> dict[str, Any]:
+        """Return the parameters that a configuration, a dataclass, has too; they are checked there."""
+        known = {entry.name for entry in fields(config)}
+        return {name: value for name, value in self.get_params(deep=False).items() if name in known}
 
     # -- rows ---------------------------------------------------------------------------------------------------------
 

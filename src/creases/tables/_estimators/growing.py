@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -23,23 +23,37 @@ from creases.tables._model.grown_model import GrownModel, make_grown_model
 #: Samples to validate with: rows and their classes or targets.
 Validation = tuple[ArrayLike, ArrayLike]
 
-#: Parameters of an estimator that are options of growth.
-OPTIONS = (
-    "loop", "how", "hidden", "max_units", "max_parameters", "weight_decay", "lr", "batch_size", "budget",
-    "growth_share", "growth_patience", "validation_fraction",
-)  # fmt: skip
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GrowthOptions:
+    """The parameters that the classifier and the regressor share: those of growth with its defaults, and of rows."""
+
+    kinds: Mapping[str, str] | None = None
+    missing_marks: Sequence[str] | None = None
+    loop: str = GrowthConfig.loop
+    how: str | GrowthMethod = GrowthConfig.how
+    hidden: str | int | Sequence[int] = GrowthConfig.hidden
+    max_units: int | None = GrowthConfig.max_units
+    max_parameters: int | None = GrowthConfig.max_parameters
+    weight_decay: str | float = GrowthConfig.weight_decay
+    lr: str | float = GrowthConfig.lr
+    batch_size: str | int | None = GrowthConfig.batch_size
+    budget: str | float | Budget = GrowthConfig.budget
+    growth_share: str | float = GrowthConfig.growth_share
+    growth_patience: int | None = GrowthConfig.growth_patience
+    early_stopping: bool = True
+    validation_fraction: float = GrowthConfig.validation_fraction
+    standardize: bool = GrowthConfig.standardize
+    random_state: Any = None
+    verbose: bool = False
 
 
-class GrowingEstimator(TableEstimator):
+class GrowingEstimator(GrowthOptions, TableEstimator):
     """The growth and its summary that the classifier and the regressor share."""
 
     model_: GrownModel
     module_: nn.Sequential
     history_: History
-    early_stopping: bool
-    standardize: bool
-    random_state: Any
-    verbose: bool
 
     def fit(
         self,
@@ -87,13 +101,9 @@ class GrowingEstimator(TableEstimator):
 
     def _config(self) -> GrowthConfig:
         """Return the parameters as a configuration; they are checked here, not in ``__init__``."""
-        options = {name: getattr(self, name) for name in OPTIONS}
-        options |= {"test_fraction": 0.0, "standardize": bool(self.standardize), "seed": make_seed(self.random_state)}
-        config = GrowthConfig(**options, **self._decisions())
+        options = self._options_of(GrowthConfig) | {"standardize": bool(self.standardize), "test_fraction": 0.0}
+        config = GrowthConfig(**options, seed=make_seed(self.random_state))
         return config if self.early_stopping else replace(config, validation_fraction=0.0)
-
-    def _decisions(self) -> dict[str, Any]:
-        return {}
 
     def _append(
         self, X: Floats, y: Floats, weight: Floats, validation: Validation
@@ -120,6 +130,7 @@ class GrowingEstimator(TableEstimator):
         return f"The network is {widths} (inputs, hidden units, outputs).\n\n{self.history_.explain(**names)}"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GrowingClassifier(Classes, GrowingEstimator):
     """A classifier of rows by a network that starts as a linear model and grows as long as that helps.
 
@@ -175,55 +186,11 @@ class GrowingClassifier(Classes, GrowingEstimator):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        kinds: Mapping[str, str] | None = None,
-        missing_marks: Sequence[str] | None = None,
-        loop: str = GrowthConfig.loop,
-        how: str | GrowthMethod = GrowthConfig.how,
-        hidden: str | int | Sequence[int] = GrowthConfig.hidden,
-        max_units: int | None = GrowthConfig.max_units,
-        max_parameters: int | None = GrowthConfig.max_parameters,
-        weight_decay: str | float = GrowthConfig.weight_decay,
-        lr: str | float = GrowthConfig.lr,
-        batch_size: str | int | None = GrowthConfig.batch_size,
-        budget: str | float | Budget = GrowthConfig.budget,
-        growth_share: str | float = GrowthConfig.growth_share,
-        growth_patience: int | None = GrowthConfig.growth_patience,
-        early_stopping: bool = True,
-        validation_fraction: float = GrowthConfig.validation_fraction,
-        standardize: bool = GrowthConfig.standardize,
-        class_weight: Any = None,
-        threshold: float | str = GrowthConfig.threshold,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.kinds = kinds
-        self.missing_marks = missing_marks
-        self.loop = loop
-        self.how = how
-        self.hidden = hidden
-        self.max_units = max_units
-        self.max_parameters = max_parameters
-        self.weight_decay = weight_decay
-        self.lr = lr
-        self.batch_size = batch_size
-        self.budget = budget
-        self.growth_share = growth_share
-        self.growth_patience = growth_patience
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.standardize = standardize
-        self.class_weight = class_weight
-        self.threshold = threshold
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _decisions(self) -> dict[str, Any]:
-        return {"class_weight": self.class_weight, "threshold": self.threshold}
+    class_weight: Any = None
+    threshold: float | str = GrowthConfig.threshold
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GrowingRegressor(Values, GrowingEstimator):
     """A regressor of one target or more by a network that starts as a linear model and grows as long as that helps.
 
@@ -242,44 +209,3 @@ class GrowingRegressor(Values, GrowingEstimator):
     >>> bool(model.score(X, np.abs(X[:, 0])) > 0.95)
     True
     """
-
-    def __init__(
-        self,
-        *,
-        kinds: Mapping[str, str] | None = None,
-        missing_marks: Sequence[str] | None = None,
-        loop: str = GrowthConfig.loop,
-        how: str | GrowthMethod = GrowthConfig.how,
-        hidden: str | int | Sequence[int] = GrowthConfig.hidden,
-        max_units: int | None = GrowthConfig.max_units,
-        max_parameters: int | None = GrowthConfig.max_parameters,
-        weight_decay: str | float = GrowthConfig.weight_decay,
-        lr: str | float = GrowthConfig.lr,
-        batch_size: str | int | None = GrowthConfig.batch_size,
-        budget: str | float | Budget = GrowthConfig.budget,
-        growth_share: str | float = GrowthConfig.growth_share,
-        growth_patience: int | None = GrowthConfig.growth_patience,
-        early_stopping: bool = True,
-        validation_fraction: float = GrowthConfig.validation_fraction,
-        standardize: bool = GrowthConfig.standardize,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.kinds = kinds
-        self.missing_marks = missing_marks
-        self.loop = loop
-        self.how = how
-        self.hidden = hidden
-        self.max_units = max_units
-        self.max_parameters = max_parameters
-        self.weight_decay = weight_decay
-        self.lr = lr
-        self.batch_size = batch_size
-        self.budget = budget
-        self.growth_share = growth_share
-        self.growth_patience = growth_patience
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.standardize = standardize
-        self.random_state = random_state
-        self.verbose = verbose

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -21,13 +22,21 @@ from creases.tables._split.split import CurveConfig
 from creases.tables._words.model_text import describe_model, describe_stages
 
 
-class CurveEstimator(TableEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class CurveOptions:
+    """The parameters that the classifier and the regressor share, with the defaults of a fit."""
+
+    shapes: Mapping[str, str] | None = None
+    kinds: Mapping[str, str] | None = None
+    missing_marks: Sequence[str] | None = None
+    ensemble: int = CurveConfig.ensemble
+    random_state: Any = None
+
+
+class CurveEstimator(CurveOptions, TableEstimator):
     """The fit and the summary that the classifier and the regressor share."""
 
     model_: TableModel
-    shapes: Mapping[str, str] | None
-    ensemble: int
-    random_state: Any
 
     def fit(
         self,
@@ -57,8 +66,8 @@ class CurveEstimator(TableEstimator):
         return self._fit(X, y, sample_weight, None, groups, time)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, exposure: Any, groups: Any, time: Any) -> Self:
-        options = {"seed": make_seed(self.random_state), "test_fraction": 0.0, **self._decisions()}
-        config = CurveConfig(shapes=self.shapes or {}, ensemble=self.ensemble, **options)
+        options = self._options_of(CurveConfig) | {"shapes": self.shapes or {}, "test_fraction": 0.0}
+        config = CurveConfig(**options, seed=make_seed(self.random_state))
         rows, targets = self._read(X, y, None, reset=True, ensure_min_samples=2)
         weight = check_weights(sample_weight, rows)
         size: Floats | None = None
@@ -77,9 +86,6 @@ class CurveEstimator(TableEstimator):
             warn_of_columns(self._encoding)
         self.model_ = fit_curve_model(self._split(rows, targets, weight, config, **more), config, **self._model_names())
         return self
-
-    def _decisions(self) -> dict[str, Any]:
-        return {}
 
     def _try_columns(
         self, X: Any, targets: Floats, weight: Floats, config: CurveConfig, more: Mapping[str, Any]
@@ -108,6 +114,7 @@ def _row_column(values: Any, name: str, n: int) -> Column | None:
     return from_values(name, array)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TableClassifier(Classes, CurveEstimator):
     """A classifier of rows that a person can read completely: the model of :func:`creases.fit_table`.
 
@@ -152,29 +159,11 @@ class TableClassifier(Classes, CurveEstimator):
     ['petal length']
     """
 
-    def __init__(
-        self,
-        *,
-        shapes: Mapping[str, str] | None = None,
-        kinds: Mapping[str, str] | None = None,
-        missing_marks: Sequence[str] | None = None,
-        ensemble: int = CurveConfig.ensemble,
-        class_weight: Any = None,
-        threshold: float | str = CurveConfig.threshold,
-        random_state: Any = None,
-    ) -> None:
-        self.shapes = shapes
-        self.kinds = kinds
-        self.missing_marks = missing_marks
-        self.ensemble = ensemble
-        self.class_weight = class_weight
-        self.threshold = threshold
-        self.random_state = random_state
-
-    def _decisions(self) -> dict[str, Any]:
-        return {"class_weight": self.class_weight, "threshold": self.threshold}
+    class_weight: Any = None
+    threshold: float | str = CurveConfig.threshold
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TableRegressor(Values, CurveEstimator):
     """A regressor of one target or more that a person can read completely: the model of :func:`creases.fit_table`.
 
@@ -198,22 +187,7 @@ class TableRegressor(Values, CurveEstimator):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        shapes: Mapping[str, str] | None = None,
-        kinds: Mapping[str, str] | None = None,
-        missing_marks: Sequence[str] | None = None,
-        family: str = CurveConfig.family,
-        ensemble: int = CurveConfig.ensemble,
-        random_state: Any = None,
-    ) -> None:
-        self.shapes = shapes
-        self.family = family
-        self.kinds = kinds
-        self.missing_marks = missing_marks
-        self.ensemble = ensemble
-        self.random_state = random_state
+    family: str = CurveConfig.family
 
     def fit(
         self,
@@ -236,6 +210,3 @@ class TableRegressor(Values, CurveEstimator):
             needs a family with a logarithmic link, and takes "poisson" by default.
         """
         return self._fit(X, y, sample_weight, exposure, groups, time)
-
-    def _decisions(self) -> dict[str, Any]:
-        return {"family": self.family}

@@ -9,9 +9,8 @@ import numpy as np
 
 from creases._typing import Floats, Ints
 from creases.tables._columns.codec import Codec, Feature, unused_name
-from creases.tables._stages.basis import PiecewiseLinear
 from creases.tables._stages.model import Plane
-from creases.tables._words.curves import choose_places
+from creases.tables._words.curves import choose_places, plane_knots
 from creases.tables._words.terms import ColumnTerm, CurveTerms
 
 #: What a card calls a value that is missing, those of a category that are pooled, and those that it does not name.
@@ -262,7 +261,8 @@ def plane_entry(terms: CurveTerms, plane: Plane, share: float) -> Entry:
         other = reading(second)
         row, other = (row, other) if len(row.texts) <= len(other.texts) else (other, row)
         return _entry(terms, row, other, function, np.zeros(0))
-    knots = _plane_knots(plane, second[0], row)
+    cells = [dict(zip(row.inputs.tolist(), cell, strict=True)) for cell in row.cells.tolist()]
+    knots = plane_knots(plane, second[0], cells)
     X = np.zeros((len(row.cells), len(knots), d))
     X[:, :, row.inputs] = row.cells[:, None]
     X[:, :, second[0]] = knots
@@ -270,29 +270,3 @@ def plane_entry(terms: CurveTerms, plane: Plane, share: float) -> Entry:
     heights = np.moveaxis(values, 1, 2).reshape(-1, len(knots))
     kept = sorted({place for height in heights for place in choose_places(knots, height, 1e-9)})
     return _entry(terms, row, number_reading(terms, second[0], knots[kept], share), function, knots)
-
-
-def _transform(plane: Plane, key: int) -> PiecewiseLinear:
-    """Return what hinges of a plane read of a number: its spread, or a fold of its circle."""
-    if key < 0:
-        return plane.hinges.fold(key)
-    knots = plane.hinges.knots[key]  # one that is 0 or 1 stays what it is
-    ends = np.array([knots[0], knots[0] + 1.0]) if len(knots) == 1 else knots
-    return PiecewiseLinear(ends, np.linspace(0, 1, len(ends))[:, None], is_open=len(knots) == 1)
-
-
-def _plane_knots(plane: Plane, j: int, row: Reading) -> Floats:
-    """Return where a plane can bend along the number j for one of the values in a row."""
-    hinges = plane.hinges
-    places = [plane.margins[j].knots] if j in plane.margins else []
-    for i, k, (a, b, c) in zip(hinges.first.tolist(), hinges.second.tolist(), hinges.weights, strict=True):
-        key, other, slope, factor = (i, k, a, b) if hinges.feature_of(i) == j else (k, i, b, a)
-        own = _transform(plane, key)
-        places.append(own.knots)
-        for cell in row.cells:
-            level = dict(zip(row.inputs.tolist(), cell.tolist(), strict=True)).get(hinges.feature_of(other), 0.0)
-            height = slope * own.values[:, 0] + factor * max(level, 0.0) + c
-            for n in np.flatnonzero(height[:-1] * height[1:] < 0):
-                share = height[n] / (height[n] - height[n + 1])
-                places.append(own.knots[n : n + 1] + share * (own.knots[n + 1] - own.knots[n]))
-    return np.unique(np.concatenate(places))

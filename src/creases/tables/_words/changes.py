@@ -151,7 +151,7 @@ def cheapest_choice(
 
     Only changes that cost less than ``most`` are looked for; ``until`` is when to stop, by ``time.perf_counter``.
     """
-    first = min(_single_change(terms, x, goal, columns), _greedy_change(terms, x, goal, columns), key=lambda c: c.cost)
+    first = _greedy_change(terms, x, goal, columns)
     most = min(most, first.cost)
     D, c = goal.directions(terms)
     need = c - D @ terms.scores(x[None])[0]  # (k,)
@@ -192,30 +192,19 @@ def cheapest_choice(
     return first if first.cost <= most else Choice(None, np.inf, most)
 
 
-def _single_change(terms: Terms, x: Floats, goal: Goal, columns: Sequence[Options]) -> Choice:
-    """Return the cheapest change of one column that reaches the goal."""
-    best = Choice(None, np.inf, np.inf)
-    for options in columns:
-        rows = np.repeat(x[None], len(options), axis=0)
-        rows[:, options.term.inputs] = options.values
-        margins = goal.margins(terms, terms.scores(rows))
-        reached = (margins >= 0 if terms.classes is None else margins > 0).all(axis=1)
-        if reached.any() and options.costs[reached.argmax()] < best.cost:
-            k = int(reached.argmax())  # costs rise
-            best = Choice(rows[k], float(options.costs[k]), float(options.costs[k]))
-    return best
-
-
 def _greedy_change(terms: Terms, x: Floats, goal: Goal, columns: Sequence[Options]) -> Choice:
-    """Return a change that reaches the goal column by column, each moved as far as helps; it need not be cheap."""
+    """Return the cheapest change of one column that reaches the goal.
+
+    Where none does, columns change one after another, each as far as helps; that need not be cheap.
+    """
     row, cost, left, margin = x.copy(), 0.0, list(columns), -np.inf
     while left:
         trials = []
         for options in left:
             rows = np.repeat(row[None], len(options), axis=0)
             rows[:, options.term.inputs] = options.values
-            margins = goal.margins(terms, terms.scores(rows)).min(axis=1)
-            reached = margins >= 0 if terms.classes is None else margins > 0
+            scores = terms.scores(rows)
+            reached, margins = goal.reached(terms, scores), goal.margins(terms, scores).min(axis=1)
             k = int(reached.argmax() if reached.any() else margins.argmax())  # costs rise
             trials.append(
                 (not reached.any(), float(options.costs[k] if reached.any() else -margins[k]), options, rows[k])

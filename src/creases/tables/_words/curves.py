@@ -1,14 +1,16 @@
-"""A curve in words: slopes of few pieces, or its values at the places that matter."""
+"""A curve in words: slopes of few pieces, or its values at the places that matter; and where planes bend."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from creases._text import format_change
 from creases._typing import Floats
 from creases.tables._columns.axes import Axis
+from creases.tables._stages.basis import PiecewiseLinear
+from creases.tables._stages.model import Plane
 
 #: Pieces of a curve that are told by their slopes; one with more by its values at so many places.
 PIECES, PLACES = 3, 5
@@ -50,6 +52,32 @@ def choose_places(knots: Floats, values: Floats, share: float, most: int = 1_000
             break
         kept = sorted([*kept, farthest])
     return kept
+
+
+def plane_knots(plane: Plane, j: int, cells: Sequence[Mapping[int, float]] | None = None) -> Floats:
+    """Return where a plane can bend along the number j, alone or where its other variable has certain cells.
+
+    Cells are values by input, those of other inputs are 0; by default they are all levels of the other variable.
+    """
+    hinges = plane.hinges
+    if cells is None:
+        other = next(each for each in hinges.variables if j not in each.features)
+        cells = [] if other.kind == "number" else [{level: 1.0} for level in other.features.tolist()]
+    places = [plane.margins[j].knots] if j in plane.margins else []
+    for i, k, (a, b, c) in zip(hinges.first.tolist(), hinges.second.tolist(), hinges.weights, strict=True):
+        key, level_key, slope, factor = (i, k, a, b) if hinges.feature_of(i) == j else (k, i, b, a)
+        own = hinges.fold(key) if key < 0 else _spread(hinges.knots[key])
+        places.append(own.knots)
+        for level in {cell.get(hinges.feature_of(level_key), 0.0) for cell in cells}:
+            height = slope * own.values[:, 0] + factor * max(level, 0.0) + c
+            before = np.flatnonzero(height[:-1] * height[1:] < 0)
+            share = height[before] / (height[before] - height[before + 1])
+            places.append(own.knots[before] + share * np.diff(own.knots)[before])
+    return np.unique(np.concatenate(places))
+
+
+def _spread(knots: Floats) -> PiecewiseLinear:
+    return PiecewiseLinear(knots, np.linspace(0, 1, len(knots))[:, None])
 
 
 def places_text(knots: Floats, values: Floats, axis: Axis, unit: str, change: Callable[[float], str]) -> str:

@@ -15,6 +15,7 @@ from creases.tables._stages.basis import PiecewiseLinear
 from creases.tables._stages.pairs import PairHinges
 from creases.tables._words.changes import class_goals
 from creases.tables._words.column_text import level_values
+from creases.tables._words.curves import plane_knots
 from creases.tables._words.rows import InputRanges, model_ranges
 from creases.tables._words.terms import ColumnTerm, CurveTerms, probability
 
@@ -244,12 +245,16 @@ def _meeting_points(
     others = [term for term in group if not term.numbers]
     if len(numbers) > 2 or any(term.codec.is_moment or term.indicator is not None for term in numbers):
         return None
-    hinges = [terms.model.planes[k].hinges for k in planes]
+    parts = [terms.model.planes[k] for k in planes]
     inputs = [int(term.inputs[0]) for term in numbers]
-    knots = {j: _bends_along(terms, j, hinges, planes, ranges) for j in inputs}
+    knots: dict[int, Floats] = {}
+    for j in inputs:
+        bends = [plane_knots(plane, j) for plane in parts if j in plane.hinges.knots]
+        places = np.concatenate([terms.curve_values(j)[0], [ranges.low[j], ranges.high[j]], *bends])
+        knots[j] = np.unique(np.clip(places, ranges.low[j], ranges.high[j]))
     points = np.array(list(product(*knots.values())), np.float64)  # (n, numbers); one empty point of none
     if len(inputs) == 2:
-        points = np.concatenate([points, *(_crossings(each, inputs, knots) for each in hinges)])
+        points = np.concatenate([points, *(_crossings(plane.hinges, inputs, knots) for plane in parts)])
     options = [np.stack([cells for _, cells in term.values]) for term in others]
     if len(points) * np.prod([len(each) for each in options]) > MEETING_POINTS:
         return None
@@ -259,24 +264,6 @@ def _meeting_points(
         X = np.repeat(X, len(levels), axis=0)
         X[:, term.inputs] = np.tile(levels, (len(X) // len(levels), 1))
     return X
-
-
-def _bends_along(
-    terms: CurveTerms, j: int, hinges: Sequence[PairHinges], planes: Sequence[int], ranges: InputRanges
-) -> Floats:
-    """Return where the curve of input j and planes bend along it alone, and the ends of its range."""
-    places = [terms.curve_values(j)[0], np.array([ranges.low[j], ranges.high[j]])]
-    for k, each in zip(planes, hinges, strict=True):
-        if j not in each.knots:
-            continue
-        margins = terms.model.planes[k].margins
-        places += [each.knots[j], *([margins[j].knots] if j in margins else [])]
-        for first, second, (a, b, c) in zip(each.first, each.second, each.weights, strict=True):
-            slope, other = (a, b) if first == j else (b, a) if second == j else (0.0, 0.0)
-            if slope:  # with a level, which is 0 or 1
-                u = np.array([-c / slope, -(other + c) / slope])
-                places.append(np.interp(u, np.linspace(0, 1, len(each.knots[j])), each.knots[j]))
-    return np.unique(np.clip(np.concatenate(places), ranges.low[j], ranges.high[j]))
 
 
 def _crossings(hinges: PairHinges, inputs: Sequence[int], knots: Mapping[int, Floats]) -> Floats:
@@ -380,16 +367,12 @@ def _lowest_change(terms: CurveTerms, X: Floats, low: Floats, high: Floats, d: F
     corner = X.copy()
     total = np.zeros(len(X))
     for j, curve in enumerate(terms.model.curves):
-        moves = low[:, j] < high[:, j]
-        if not moves.any():
-            continue
-        inner = np.clip(curve.knots[None], low[:, [j]], high[:, [j]])
-        places = np.concatenate([low[:, [j]], high[:, [j]], inner], axis=1)  # (n, k): the least is at an end or a knot
-        values = terms.to_points(curve(places.reshape(-1))) @ d
-        values = values.reshape(places.shape)
-        own = terms.to_points(curve(X[:, j])) @ d
-        total += np.where(moves, values.min(axis=1) - own, 0.0)
-        corner[:, j] = np.where(moves, places[np.arange(len(X)), values.argmin(axis=1)], X[:, j])
+        if (low[:, j] < high[:, j]).any():
+            change, corner[:, j] = _least_in_boxes(terms, d, curve.function, X[:, j], low[:, j], high[:, j])
+            total += change
+    for part in terms.model.mixed:
+        for j, function in part.margins.items():
+            total += _least_in_boxes(terms, d, function, X[:, j], low[:, j], high[:, j])[0]
     for plane in terms.model.planes:
         ends = _spread_ranges(plane.hinges, low, high)
         sides = zip(plane.hinges.first.tolist(), plane.hinges.second.tolist(), plane.hinges.weights, strict=True)
@@ -399,7 +382,6 @@ def _lowest_change(terms: CurveTerms, X: Floats, low: Floats, high: Floats, d: F
             inputs = [np.stack([weight * ends[0][k], weight * ends[1][k]]) for k, weight in ((i, a), (j, b))]
             least, most = (sum(f(each, axis=0) for each in inputs) + c for f in (np.min, np.max))
             total += _least(effects[h], own[:, h], np.maximum(least, 0), np.maximum(most, 0))
-        total += _least_margins(terms, d, plane.margins, X, low, high)
     units = terms.model.units
     if units is not None:
         spreads = [units.spread(end) for end in (low, high)]
@@ -409,7 +391,6 @@ def _lowest_change(terms: CurveTerms, X: Floats, low: Floats, high: Floats, d: F
         own = np.maximum(units.spread(X) @ units.weights.T + units.biases, 0)
         effects = terms.to_points(units.outputs) @ d
         total += _least(effects, own, np.maximum(least, 0), np.maximum(most, 0)).sum(axis=1)
-        total += _least_margins(terms, d, units.margins, X, low, high)
     return total, corner
 
 
@@ -424,17 +405,18 @@ def _spread_ranges(hinges: PairHinges, low: Floats, high: Floats) -> list[dict[i
     return ends
 
 
-def _least_margins(
-    terms: CurveTerms, d: Floats, margins: Mapping[int, PiecewiseLinear], X: Floats, low: Floats, high: Floats
-) -> Floats:
-    """Return the least change (n,) of functions of single inputs, within the boxes of rows X, in direction d (m,)."""
-    total = np.zeros(len(X))
-    for j, part in margins.items():
-        inner = np.clip(part.knots[None], low[:, [j]], high[:, [j]])
-        places = np.concatenate([low[:, [j]], high[:, [j]], inner], axis=1)
-        values = (terms.to_points(part(places.reshape(-1))) @ d).reshape(places.shape)
-        total += np.where(low[:, j] < high[:, j], values.min(axis=1) - terms.to_points(part(X[:, j])) @ d, 0.0)
-    return total
+def _least_in_boxes(
+    terms: CurveTerms, d: Floats, function: PiecewiseLinear, x: Floats, low: Floats, high: Floats
+) -> tuple[Floats, Floats]:
+    """Return the least change (n,) in direction d (m,) of a function from x (n,) to a place from low to high, and this.
+
+    It is at an end or a knot.
+    """
+    places = np.concatenate([np.stack([low, high]), np.clip(function.knots[:, None], low, high)]).T
+    values = (terms.to_points(function(places.reshape(-1))) @ d).reshape(places.shape)
+    change = values.min(axis=1) - terms.to_points(function(x)) @ d
+    place = places[np.arange(len(x)), values.argmin(axis=1)]
+    return np.where(low < high, change, 0.0), np.where(low < high, place, x)
 
 
 def _least(effect: Floats, own: Floats, least: Floats, most: Floats) -> Floats:

@@ -12,6 +12,7 @@ from creases._text import OneLine
 from creases._typing import Floats, Ints
 from creases.tables._stages.model import Curve
 from creases.tables._words.column_text import Graph, column_graphs, level_values
+from creases.tables._words.curves import plane_knots
 from creases.tables._words.rows import TermEffects
 from creases.tables._words.terms import NEGLIGIBLE, ColumnTerm, CurveTerms
 
@@ -139,34 +140,12 @@ def _levels(term: ColumnTerm, inputs: list[int]) -> tuple[str, ...]:
 
 
 def _knots(plane: Plane, j: int) -> Floats:
-    """Return where a plane can bend along input j alone: its knots, those of the margin, and hinges with levels."""
-    hinges = plane.hinges
-    if j not in hinges.knots:
-        return _fold_knots(plane, j)
-    knots = hinges.knots[j]
-    places = [knots, plane.margins[j].knots] if j in plane.margins else [knots]
-    if any(variable.kind != "number" for variable in hinges.variables):  # the other is a level, 0 or 1
-        for first, second, (a, b, c) in zip(hinges.first, hinges.second, hinges.weights, strict=True):
-            u = -(b + c) / a if first == j else -(a + c) / b if second == j else np.nan
-            if 0 < u < 1:
-                places.append(np.interp([u], np.linspace(0, 1, len(knots)), knots))
-    every = np.unique(np.concatenate(places))
-    return np.asarray(every[(every >= knots[0]) & (every <= knots[-1])])
-
-
-def _fold_knots(plane: Plane, j: int) -> Floats:
-    """Return where a plane can bend along a circle: the knots of its margin, of folds, and hats of levels."""
-    hinges = plane.hinges
-    places = [plane.margins[j].knots] if j in plane.margins else []
-    for key, c in zip(hinges.first.tolist(), hinges.weights[:, 2].tolist(), strict=True):
-        if key in hinges.folds and hinges.folds[key][0] == j:
-            fold = hinges.fold(key)
-            places.append(fold.knots)
-            low, span = fold.knots[0], fold.knots[-1] - fold.knots[0]
-            if -2 < c < -1:  # a hat of a level, half as wide on each side
-                sides = hinges.folds[key][1] + np.array([-1, 1]) * (2 + c) * span / 2
-                places.append(low + (sides - low) % span)
-    return np.unique(np.concatenate(places))
+    """Return where a plane can bend along input j alone, or for a level of the other column, within its knots."""
+    every = plane_knots(plane, j)
+    if j not in plane.hinges.knots:  # a circle
+        return every
+    first, *_, last = plane.hinges.knots[j]
+    return np.asarray(every[(every >= first) & (every <= last)])
 
 
 def _flat(curve: Curve) -> Curve:
