@@ -6,7 +6,7 @@ its slopes are between these points. With one input a segment is the whole box, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -175,10 +175,11 @@ def _slopes(layers: Any, leak: Fraction, x: Vector) -> list[Vector] | None:
 # -- answers ----------------------------------------------------------------------------------------------------------
 
 
-def judge(case: ExtremeCase, seed: int, budget: float) -> Iterator[tuple[str, str]]:
-    """Yield (question, what is wrong) of every answer that is false, refused, or an exception."""
+def judge(case: ExtremeCase, seed: int, budget: float, questions: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
+    """Yield (question, what is wrong) of every answer that is false, refused, or an exception; by default of all."""
     truth, net = find_truth(case, seed), case.net()
-    for name, question in QUESTIONS.items():
+    for name in questions or QUESTIONS:
+        question = QUESTIONS[name]
         rng = np.random.default_rng([seed, 4])
         try:
             problems = list(question(case, net, truth, budget, rng))

@@ -61,6 +61,17 @@ def test_a_region_with_ends_beyond_floats_is_no_error(seed: int) -> None:
     assert sorted(answer.status for answer in answers) == ["holds", "violated"]
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("seed", [10021, 10070])
+def test_a_unit_whose_effect_on_a_coefficient_vanishes_in_floats_is_still_open(seed: int) -> None:
+    assert not list(judge(chain_case(seed), seed, 0.5, ("range of coefficients", "monotone")))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_negative_slope_that_vanishes_in_floats_is_not_above_zero() -> None:
+    assert not list(judge(chain_case(10077), 10077, 0.5, ("range of coefficients", "monotone")))
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("make", [chain_case, network_case])

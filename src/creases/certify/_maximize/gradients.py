@@ -25,9 +25,8 @@ def coefficient_bounds(nodes: Nodes, row: Floats, column: int) -> tuple[Floats, 
     b, dense = len(nodes.sides), nodes.dense
     rate, tiny = 2 * gamma(dense.n_terms), TINY if _may_underflow(nodes) else 0.0
     starts = np.cumsum([0, *map(len, dense.leaks)])
-    sums = [np.zeros((4, b, len(leak))) for leak in dense.leaks]  # positive and negative parts of low and of high
-    total = np.zeros((4, b, 1))
-    _carry(np.broadcast_to(row, (b, len(row))), np.broadcast_to(row, (b, len(row))), dense.output, sums, total, column)
+    sums = [np.zeros((4, b, count)) for count in (*map(len, dense.leaks), 1)]  # positive and negative parts of each end
+    _carry(row[None], row[None], dense.output, sums, column)
     open_units, sensitivity = nodes.open_units(), _sensitivity(nodes, column)
     influence = np.zeros((b, dense.n_units))
     for j in reversed(range(len(dense.bends))):
@@ -38,24 +37,27 @@ def coefficient_bounds(nodes: Nodes, row: Floats, column: int) -> tuple[Floats, 
         slope_low = np.where(is_open, np.minimum(leak, 1.0), only)
         slope_high = np.where(is_open, np.maximum(leak, 1.0), only)
         size = np.maximum(np.abs(low), np.abs(high))
-        influence[:, part] = np.where(is_open, size * np.abs(1.0 - leak) * sensitivity[j], 0.0)
-        products = np.stack([low * slope_low, low * slope_high, high * slope_low, high * slope_high])
+        matters = is_open & (size > 0) & (sensitivity[j] > 0)
+        influence[:, part] = np.where(matters, np.maximum(size * np.abs(1.0 - leak) * sensitivity[j], LEAST), 0.0)
+        pairs = [(end, slope) for end in (low, high) for slope in (slope_low, slope_high)]
+        products = np.stack([end * slope for end, slope in pairs])
+        signs = np.stack([np.sign(end) * np.sign(slope) for end, slope in pairs])  # what underflows keeps its sign
         least, most = products.min(axis=0), products.max(axis=0)
         below, above = least - 2 * UNIT * np.abs(least) - LEAST, most + 2 * UNIT * np.abs(most) + LEAST
-        least = np.where(least >= 0, np.maximum(below, 0.0), below)  # what a product loses does not change its sign
-        most = np.where(most <= 0, np.minimum(above, 0.0), above)
-        _carry(least, most, dense.bends[j], sums, total, column)
-    low, high = _finish(total, rate, tiny)
+        least = np.where(signs.min(axis=0) >= 0, np.maximum(below, 0.0), below)
+        most = np.where(signs.max(axis=0) <= 0, np.minimum(above, 0.0), above)
+        _carry(least, most, dense.bends[j], sums, column)
+    low, high = _finish(sums[-1], rate, tiny)
     return low[:, 0], high[:, 0], influence
 
 
-def _carry(low: Floats, high: Floats, function: Affine, sums: list[Floats], total: Floats, column: int) -> None:
+def _carry(low: Floats, high: Floats, function: Affine, sums: list[Floats], column: int) -> None:
     """Add the terms of intervals (b, m) times an affine function's coefficients."""
     ends = np.maximum(low, 0.0), np.maximum(-low, 0.0), np.maximum(high, 0.0), np.maximum(-high, 0.0)
     size = np.maximum(np.abs(low), np.abs(high))
     targets = [
         *zip(sums, function.W, function.W_error, strict=False),
-        (total, function.B[:, [column]], function.B_error[:, [column]]),
+        (sums[-1], function.B[:, [column]], function.B_error[:, [column]]),
     ]
     for sum_, W, error in targets:
         up, down = np.maximum(W, 0.0), np.maximum(-W, 0.0)
@@ -81,7 +83,8 @@ def _sensitivity(nodes: Nodes, column: int) -> list[Floats]:
     for function in nodes.dense.bends:
         size = np.abs(function.B[:, column])
         for W, earlier, leak in zip(function.W, sizes, nodes.dense.leaks, strict=False):
-            size = size + np.abs(W) @ (earlier * np.maximum(np.abs(leak), 1.0))
+            effect = np.abs(W) @ (earlier * np.maximum(np.abs(leak), 1.0))
+            size = size + np.maximum(effect, LEAST * ((W != 0) @ (earlier > 0)))  # none vanishes by underflow
         sizes.append(size)
     return sizes
 
@@ -89,7 +92,6 @@ def _sensitivity(nodes: Nodes, column: int) -> list[Floats]:
 def _may_underflow(nodes: Nodes) -> bool:
     """Whether products of weights along a path may be smaller than the smallest numbers."""
     dense = nodes.dense
-    depth = len(dense.bends) + 1
     parts = [part for function in (*dense.bends, dense.output) for part in (function.B, *function.W)]
     least = min((float(np.abs(part[part != 0]).min()) for part in (*parts, *dense.leaks) if part.any()), default=1.0)
-    return bool(least < 1e-280 ** (1.0 / (2 * depth)))
+    return bool(least < 1e-280 ** (0.5 / (len(dense.bends) + 1)))

@@ -27,7 +27,6 @@ from creases.network import Network
 #: The most regions that a point climbs through by linear programs, and the most numbers in all their rows.
 MAX_CLIMB, CLIMB_SIZE = 30, 2**20
 
-
 Kind = Literal["bounds", "gradient"]
 
 
