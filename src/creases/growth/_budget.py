@@ -6,12 +6,12 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from math import prod
 from numbers import Real
-from typing import Any, Literal, cast
+from typing import Any, Literal
 from weakref import WeakMethod, ref
 
 import torch
@@ -44,18 +44,14 @@ def count_cost() -> Iterator[Cost]:
     """
     cost = Cost()
     token = _current.set(cost)
+    as_written: Any = nullcontext()
+    if "torch._dynamo" in sys.modules and hasattr(torch.compiler, "set_stance"):
+        as_written = torch.compiler.set_stance("force_eager")  # in a mode, torch gives up compiling modules for good
     try:
-        with _run_uncompiled(), _Products(cost):
+        with as_written, _Products(cost):
             yield cost
     finally:
         _current.reset(token)
-
-
-def _run_uncompiled() -> AbstractContextManager[Any]:
-    """Return a context in which compiled modules run as written: in a mode, torch gives up compiling them for good."""
-    if "torch._dynamo" not in sys.modules or not hasattr(torch.compiler, "set_stance"):
-        return nullcontext()
-    return cast(AbstractContextManager[Any], torch.compiler.set_stance("force_eager"))
 
 
 class _Products(TorchDispatchMode):  # type: ignore[no-untyped-call]

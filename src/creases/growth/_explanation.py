@@ -283,7 +283,9 @@ def _gradmax(e: Mapping[str, Any]) -> str:
 
 def _random(e: Mapping[str, Any]) -> str:
     effect = "at first they have no effect" if not e.get("fan_out") else "their weights are as in an untrained network"
-    return f"random units were requested (seed {e['seed']}); {_predicted(e['gain']) if e['gain'] != 0 else effect}"
+    if e["gain"] != 0:
+        effect = f"the mean loss is predicted to {'rise' if e['gain'] < 0 else 'fall'} by {abs(e['gain']):.3g}"
+    return f"the method draws units at random (seed {e['seed']}); {effect}"
 
 
 def _split(e: Mapping[str, Any]) -> str:
@@ -291,10 +293,6 @@ def _split(e: Mapping[str, Any]) -> str:
     if len(e["split"]) == 1:
         return f"unit {e['split'][0]} was copied {noise}; each copy gets half of the outgoing weights"
     return f"units {_numbers(e['split'])} were copied {noise}; each copy gets half of the outgoing weights"
-
-
-def _predicted(gain: float) -> str:
-    return f"the mean loss is predicted to {'rise' if gain < 0 else 'fall'} by {abs(gain):.3g}"
 
 
 def _numbers(units: list[int]) -> str:

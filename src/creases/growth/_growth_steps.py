@@ -134,14 +134,10 @@ def note_outcomes(state: State) -> None:
             places.add(record.place)
             record.later = {name: last[0][name] for name in _NUMBERS if last[0][name] is not None}
             if not is_narrowed:
-                _review(state, record)
-
-
-def _review(state: State, record: Record) -> None:
-    """Let the method of a growth step add the outcome to its explanation."""
-    if (review := reviewer(state.how, record.method)) is not None:
-        model = copy_sharing_parameters(state.model)
-        record.explanation = dict(review(record.explanation, record.units, model, state.evidence))
+                review = reviewer(state.how, record.method)
+                if review is not None:  # the method adds the outcome to its explanation
+                    model = copy_sharing_parameters(state.model)
+                    record.explanation = dict(review(record.explanation, record.units, model, state.evidence))
 
 
 #: Samples on which units are checked for being dead.

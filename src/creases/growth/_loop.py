@@ -230,8 +230,9 @@ def drive(
 ) -> None:
     """Train and grow a run from its start, or its checkpoint, to its end."""
     seconds = CHECKPOINT_SECONDS if checkpoint_seconds is None else checkpoint_seconds
+    devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()  # type: ignore[no-untyped-call]
     with ExitStack() as stack:
-        stack.enter_context(_fork_random_numbers())
+        stack.enter_context(torch.random.fork_rng(devices=list(devices)))
         stack.enter_context(preserve_modes(run.state.model))
         monitor = stack.enter_context(terminal_progress(progress))
         run.start()
@@ -242,11 +243,6 @@ def drive(
                     callback(run.state)
             run.save(seconds)
         run.finish()
-
-
-def _fork_random_numbers() -> Any:
-    devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()  # type: ignore[no-untyped-call]
-    return torch.random.fork_rng(devices=list(devices))
 
 
 @contextmanager

@@ -203,7 +203,9 @@ class Run:
         self.path = None if checkpoint is None else Path(checkpoint)
         self.best: tuple[int, ModelState] | None = None  #: epoch and network
         self.refit: Refit | None = None  #: once growth has ended, where the network may be retrained
-        self.grower.stops.append(self._explain_refit)
+        self.grower.stops.append(
+            lambda state: explain_refit(state.history.refit) if self.refit and self.refit.is_over(state.meter) else ""
+        )
         self.saved = 0.0  #: when
         self._steps = 0  # of the optimizer, in the history's count
         self._durations: list[float] = []  # of the epoch's steps, in seconds
@@ -368,12 +370,6 @@ class Run:
     def is_retrained(self) -> bool:
         """Whether the network is retrained on all samples, or was."""
         return self.refit is not None and self.refit.retrains
-
-    def _explain_refit(self, state: State) -> str:
-        """Return the reason to end once the network is retrained."""
-        if self.refit is None or not self.refit.is_over(state.meter):
-            return ""
-        return explain_refit(state.history.refit)
 
     def _choose_samples(self) -> None:
         """Train on the samples that were held out too, where nothing is chosen by them any more."""

@@ -58,4 +58,4 @@ def test_the_seed_decides_and_torchs_random_numbers_are_left_alone():
     assert torch.equal(torch.get_rng_state(), state)
     assert torch.equal(one.fan_in, same.fan_in)
     assert not torch.equal(one.fan_in, other.fan_in)
-    assert "random units were requested (seed 1)" in explain(one.explanation)
+    assert "the method draws units at random (seed 1)" in explain(one.explanation)

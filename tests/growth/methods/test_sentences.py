@@ -11,7 +11,7 @@ ONE = {"place": "0", "units": 1}
 SAID = {
     "a random unit that raises the loss": (
         {"method": "random", "seed": 3, "gain": -2e-5},
-        "1 unit added to '0' because random units were requested (seed 3); the mean loss is predicted to rise "
+        "1 unit added to '0' because the method draws units at random (seed 3); the mean loss is predicted to rise "
         "by 2e-05.",
     ),
     "a copy": (

@@ -86,7 +86,10 @@ class ExplainedRun:
         how = Fold() if config.how == "auto" else resolve_method(config.how, config.as_printed)
         place = find_place(model, places(model, X=train.example())[0].name, X=train.example())
         self._place, self._consumer = place.name, place.consumers[0].path
-        self._propose = Proposals(how, place.name, self._number_rows)
+        numbers, fitted = self._numbers, self.judges.fitted[0]
+        self._propose = Proposals(
+            how, place.name, lambda rows: numbers if len(rows) == len(numbers) else numbers[fitted]
+        )
         goal = objective(loss, weighted=train.weighted)
         budget = Budget(NO_LIMIT) if config.budget == "auto" else Budget.parse(config.budget)
         history = History(setting=describe_setting(loss, config, as_stops(config.stop)))
@@ -131,9 +134,6 @@ class ExplainedRun:
         layer = self.state.model.get_submodule(self._place)
         assert isinstance(layer, nn.Linear)
         return layer
-
-    def _number_rows(self, rows: Rows) -> Ints:
-        return self._numbers if len(rows) == len(self._numbers) else self._numbers[self.judges.fitted[0]]
 
     def start(self) -> None:
         """Resume from the checkpoint, or begin."""

@@ -51,6 +51,12 @@ FAR_BEYOND_NOISE = 4.0
 #: their gain must exceed: several sizes are tried.
 GROUPS, PARAMETERS_PER_ROW, GROUP_ERRORS = (2, 4, 8, 16, 32), 2, 2.0
 
+#: Standard errors by which fewer wrong decisions on held-out rows confirm units whose gain of loss is uncertain.
+DECIDED_ERRORS = 3.0
+
+#: Range of the logarithm of the factor by which logits go from a constant to their own values: from .01 to 10.
+CONFIDENCE = (-4.6, 2.3)
+
 #: Units above which training takes long: one series in vain is enough, and units are taken away several at once.
 MANY = 12
 
@@ -115,18 +121,39 @@ class Judges:
         parts = [net.outputs(self.rows.part(held)) for net, held in zip(nets, self.held, strict=True)]
         return np.concatenate(parts)
 
+    def choose_confidence(self, outputs: Floats) -> float:
+        """Return the factor of the distance of logits from the best constant that the rows that judge prefer.
+
+        A network that decides well is overconfident on rows it was not fitted to, where these are few: its loss would
+        tell against it. Values, and logits beside another model, stay as they are.
+        """
+        if self.rows.task == "regression" or self.rows.offset is not None:
+            return 1.0
+        from scipy.optimize import minimize_scalar
+
+        rows, constant = self.judging, self.constant
+
+        def loss(exponent: float) -> float:
+            return rows.mean(rows.losses(constant + np.exp(exponent) * (outputs - constant)))
+
+        best = minimize_scalar(loss, bounds=CONFIDENCE, method="bounded")
+        return float(np.exp(best.x)) if best.fun < loss(0.0) else 1.0
+
     def least_gain(self, loss: float) -> float:
         """Return what a unit must lower a held-out loss by to be worth its place."""
-        return max(LEAST_SHARE * loss, LEAST_GAIN[self.rows.task] * self._constant_loss)
+        rows = self.parts[0]
+        constant = rows.mean(rows.losses(np.broadcast_to(self.constant, (len(rows), rows.n_outputs))))
+        return max(LEAST_SHARE * loss, LEAST_GAIN[rows.task] * constant)
 
     @cached_property
-    def _constant_loss(self) -> float:
-        """Return the mean loss of the best constant."""
+    def constant(self) -> Floats:
+        """Return the best constant outputs (m,): the mean, or logits of the shares of classes."""
         rows = self.parts[0]
         if rows.task == "regression":
-            return float((rows.share @ (rows.y - rows.share @ rows.y) ** 2).mean())
-        shares = np.bincount(rows.y.astype(np.int64), rows.share)
-        return float(-(shares[shares > 0] * np.log(shares[shares > 0])).sum())
+            return np.asarray(rows.share @ rows.y)
+        shares = np.bincount(rows.y.astype(np.int64), rows.share, minlength=max(rows.n_outputs, 2))
+        logits = np.log(np.maximum(shares, 1 / len(rows)))
+        return logits if rows.n_outputs > 1 else logits[1:] - logits[:1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,18 +164,23 @@ class Trained:
     decay: float  #: the penalty on weights
     loss: float  #: mean loss of the rows fitted
     score: float  #: accuracy, or R^2, of the rows fitted
-    held_losses: Floats  #: of the rows that judge
+    held_losses: Floats  #: of the rows that judge, with logits of the confidence that they prefer
+    held_wrong: Floats  #: which of them are decided wrongly
     held_loss: float
     held_score: float
+    confidence: float  #: factor of the distance of logits from the best constant
 
     @classmethod
     def of(cls, nets: Sequence[Perceptron], judges: Judges, decay: float) -> Trained:
         """Return networks with how well they predict."""
         fitted, judging = judges.parts[0], judges.judging
         outputs, held = nets[0].outputs(fitted), judges.outputs(nets)
-        losses = judging.losses(held)
+        confidence = judges.choose_confidence(held)
+        if confidence != 1:
+            held = judges.constant + confidence * (held - judges.constant)
+        losses, wrong = judging.losses(held), judging.wrong(held)
         own = (fitted.mean(fitted.losses(outputs)), fitted.score(outputs))
-        return cls(tuple(nets), decay, *own, losses, judging.mean(losses), judging.score(held))
+        return cls(tuple(nets), decay, *own, losses, wrong, judging.mean(losses), judging.score(held), confidence)
 
     @property
     def net(self) -> Perceptron:
@@ -339,20 +371,27 @@ def is_better(before: Trained, after: Trained, judges: Judges, *, together: bool
     """Return whether held-out rows confirm the units that a network has more than another.
 
     They must lower the held-out loss by a hundredth of it and a few thousandths of a constant's loss each, and all
-    together by a standard error of the difference; or, as a few held-out rows may hide it, lower the loss of rows
-    fitted by far more than they would on noise. Units that come together must lower it by two standard errors, and
-    by as much as their square root times one unit, as those that bring nothing are taken away later.
+    together by a standard error of the difference, or wrong decisions by three; or, as a few held-out rows may hide it,
+    lower the loss of rows fitted by far more than they would on noise. Units that come together must lower the held-out
+    loss by two standard errors, and by as much as their square root times one unit, as those that bring nothing are
+    taken away later.
     """
-    share = judges.judging.share
-    gains = before.held_losses - after.held_losses
-    gain = float(share @ gains)
-    error = float(np.sqrt(share**2 @ (gains - gain) ** 2))
+    gain, error = _difference(before.held_losses, after.held_losses, judges)
+    fewer_wrong, spread = _difference(before.held_wrong, after.held_wrong, judges)
+    is_decided = fewer_wrong > DECIDED_ERRORS * spread
     units = max(after.net.width - before.net.width, 1)
     least = judges.least_gain(before.held_loss)
     if together:
-        return gain > np.sqrt(units) * least and gain > GROUP_ERRORS * error
+        return gain > np.sqrt(units) * least and (gain > GROUP_ERRORS * error or is_decided)
     is_plain = before.loss - after.loss > FAR_BEYOND_NOISE * units * _noise_gain(before, judges)
-    return gain > units * least and (gain > LEAST_ERRORS * error or is_plain)
+    return gain > units * least and (gain > LEAST_ERRORS * error or is_decided or is_plain)
+
+
+def _difference(before: Floats, after: Floats, judges: Judges) -> tuple[float, float]:
+    """Return how much less there is after than before in the mean of the rows that judge, and its standard error."""
+    share, less = judges.judging.share, before.astype(float) - after
+    mean = float(share @ less)
+    return mean, float(np.sqrt(share**2 @ (less - mean) ** 2))
 
 
 def _start(growth: Growth, judges: Judges, propose: Propose, limits: Limits, trainer: Trainer) -> tuple[Growth, Round]:
@@ -420,17 +459,8 @@ def _fold(growth: Growth, judges: Judges, propose: Propose, limits: Limits, trai
     confirmed = is_judged and is_better(best, judged, judges)
     after = judged if confirmed else after
     failed = not confirmed and waiting >= WAITING
-    done = Round(
-        "fold",
-        now,
-        candidate.add_to(now.net),
-        after,
-        candidate,
-        seen,
-        alone,
-        is_confirmed=confirmed,
-        is_undone=failed,
-    )
+    placed = candidate.add_to(now.net)
+    done = Round("fold", now, placed, after, candidate, seen, alone, is_confirmed=confirmed, is_undone=failed)
     first = growth.first or candidate.explanation
     if confirmed:
         return replace(growth, best=after, now=after, tried=(), first=None, failures=0), done
@@ -447,7 +477,10 @@ def _train_alone(now: Trained, rows: Rows, limits: Limits, trainer: Trainer) -> 
 
 
 def _group(growth: Growth, judges: Judges, propose: Propose, limits: Limits, trainer: Trainer) -> tuple[Growth, Round]:
-    """Add several units together, as no series of single ones was confirmed; keep all of them, or none."""
+    """Add several units together, as no series of single ones was confirmed; keep all of them, or none.
+
+    Where they raise the held-out loss by more than a standard error, more of them would raise it more.
+    """
     best, rows = growth.best, judges.parts[0]
     assert best is not None
     d, width, seed = rows.X.shape[1], best.net.width, limits.seed + 1000 * growth.round
@@ -459,9 +492,7 @@ def _group(growth: Growth, judges: Judges, propose: Propose, limits: Limits, tra
     if limits.propose_group is not None and growth.group < len(sizes):
         group = limits.propose_group(best.net, rows, seed, sizes[growth.group])
     if group is None:
-        tried = [str(size) for size in sizes[: growth.group]]
-        more = f", nor did {_join(tried)} folds together" if tried else ""
-        return _end_growth(growth, growth.ended + more), Round("none")
+        return _end_groups(growth, sizes[: growth.group]), Round("none")
     nets = [group.add_to(net) for net in best.nets]
     after = trainer.choose_decay(trainer.fit_all(nets, judges, _growing_decay(best)), judges)
     alone = _train_alone(best, rows, limits, trainer)
@@ -469,16 +500,20 @@ def _group(growth: Growth, judges: Judges, propose: Propose, limits: Limits, tra
     done = Round("fold", best, nets[0], after, group, rows, alone, is_confirmed=confirmed, is_undone=not confirmed)
     if confirmed:
         return replace(growth, phase="fold", best=after, now=after, tried=(), failures=0, ended=""), done
-    return replace(growth, group=growth.group + 1), done
+    gain, error = _difference(best.held_losses, after.held_losses, judges)
+    growth = replace(growth, group=growth.group + 1)
+    return _end_groups(growth, sizes[: growth.group]) if gain < -error else growth, done
+
+
+def _end_groups(growth: Growth, sizes: Sequence[int]) -> Growth:
+    *most, last = map(str, sizes) if sizes else [""]
+    tried = f"{', '.join(most)} or {last}" if most else last
+    return _end_growth(growth, growth.ended + (f", nor did {tried} folds together" if tried else ""))
 
 
 def _growing_decay(net: Trained) -> float:
     """Return the penalty that new units begin with: under a strong one they would never get any weight."""
     return min(net.decay, PENALTIES[1])
-
-
-def _join(sizes: Sequence[str]) -> str:
-    return sizes[0] if len(sizes) == 1 else f"{', '.join(sizes[:-1])} or {sizes[-1]}"
 
 
 def _propose(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[list[Candidate], Rows]:
@@ -559,11 +594,13 @@ def _noise_gain(before: Trained, judges: Judges) -> float:
 
 
 def _finish(growth: Growth, judges: Judges, propose: Propose, limits: Limits, trainer: Trainer) -> tuple[Growth, Round]:
-    """Train on all rows, those held out too, where that is allowed and the budget is not spent."""
+    """Train on all rows, those held out too, where that is allowed and affordable; choose the confidence of classes."""
     best = growth.best
     assert best is not None
-    if not judges.joins or len(judges.parts[0]) == len(judges.rows) or trainer.is_over:
-        return replace(growth, phase="ended", now=best), Round("finish", best, best.net, best)
-    last = trainer.fit(best.net, judges.rows, PASSES, best.decay)
-    after = replace(best, nets=(last.net, *best.nets[1:]))
+    net, t = best.net, best.confidence
+    if judges.joins and len(judges.parts[0]) < len(judges.rows) and not trainer.is_over:
+        net = trainer.fit(net, judges.rows, PASSES, best.decay).net
+    if t != 1:
+        net = replace(net, V=t * net.V, c=judges.constant + t * (net.c - judges.constant))
+    after = replace(best, nets=(net, *best.nets[1:]))
     return replace(growth, best=after, now=after, phase="ended"), Round("finish", best, best.net, after)

@@ -47,7 +47,7 @@ class Proposals:
         earlier = [{**explanation, "undone": True} for explanation in tried]
         evidence = self._evidence(rows, seed, earlier)
         proposals = alternatives(self.how, model, place, evidence, count)
-        return [self._candidate(proposal) for proposal in proposals if _is_finite(proposal)]
+        return [_candidate(proposal, {"place": self.place}) for proposal in proposals if _is_finite(proposal)]
 
     def propose_group(self, net: Perceptron, rows: Rows, seed: int, count: int) -> Candidate | None:
         """Return so many units for a network that come together, each for what the others leave; None if none helps."""
@@ -55,7 +55,8 @@ class Proposals:
         if isinstance(how, Fold):
             how = replace(how, k=count)
         proposal = how(as_module(net), _one_unit().resize(net.width - 1), self._evidence(rows, seed, ()))
-        return self._candidate(proposal) if proposal.count > 1 and _is_finite(proposal) else None
+        is_group = proposal.count > 1 and _is_finite(proposal)
+        return _candidate(proposal, {"place": self.place}) if is_group else None
 
     def review(
         self, explanation: Mapping[str, Any], units: Sequence[int], net: Perceptron, rows: Rows
@@ -70,10 +71,6 @@ class Proposals:
 
     def _evidence(self, rows: Rows, seed: int, earlier: Sequence[Mapping[str, Any]]) -> Evidence:
         return Evidence(_samples(rows, self.numbers(rows)), _objective(rows), seed, earlier)
-
-    def _candidate(self, proposal: Proposal) -> Candidate:
-        W, b, V = (part.double().numpy() for part in (proposal.fan_in, proposal.bias, proposal.fan_out[OUTPUT]))
-        return Candidate(W, b, V, proposal.gain, {**proposal.explanation, "place": self.place})
 
 
 def alternatives(how: GrowthMethod, model: nn.Module, place: Place, evidence: Evidence, count: int) -> list[Proposal]:
@@ -113,6 +110,11 @@ def _samples(rows: Rows, numbers: Ints) -> InMemorySamples:
 
 def _objective(rows: Rows) -> Objective:
     return objective(rows.task, weighted=True)
+
+
+def _candidate(proposal: Proposal, more: Mapping[str, Any]) -> Candidate:
+    W, b, V = (part.double().numpy() for part in (proposal.fan_in, proposal.bias, proposal.fan_out[OUTPUT]))
+    return Candidate(W, b, V, proposal.gain, {**proposal.explanation, **more})
 
 
 def _is_finite(proposal: Proposal) -> bool:
@@ -218,8 +220,10 @@ def _propose(
     used = np.flatnonzero(rows.weight > 0)
     numbers = (judges.fitted[0] if rows is judges.parts[0] else np.arange(len(rows)))[used]
     assert rows.offset is not None
+    d, m = net.W.shape[1], len(net.c)  # folds need a layer to be added to: a constant unit that nothing reads
+    layer = net if net.width else Perceptron(np.zeros((1, d)), np.ones(1), np.zeros((m, 1)), net.c)
     proposals = fold_each(
-        as_module(net if net.width else _without_effect(net)),
+        as_module(layer),
         LAYER,
         rows.X[used],
         rows.y[used],
@@ -230,19 +234,5 @@ def _propose(
         tried=np.flatnonzero(np.isin(numbers, known)).tolist(),
         offset=rows.offset[used],
     )
-    return [
-        Candidate(
-            proposal.fan_in.numpy(),
-            proposal.bias.numpy(),
-            proposal.fan_out[OUTPUT].numpy(),
-            proposal.gain,
-            {**renumber_samples(dict(proposal.explanation), torch.from_numpy(numbers)), "unit": net.width},
-        )
-        for proposal in proposals
-    ]
-
-
-def _without_effect(net: Perceptron) -> Perceptron:
-    """Return a network with a constant unit that nothing reads: folds need a layer to be added to."""
-    d, m = net.W.shape[1], len(net.c)
-    return Perceptron(np.zeros((1, d)), np.ones(1), np.zeros((m, 1)), net.c)
+    named = [renumber_samples(dict(proposal.explanation), torch.from_numpy(numbers)) for proposal in proposals]
+    return [_candidate(one, {**more, "unit": net.width}) for one, more in zip(proposals, named, strict=True)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from creases._validation import check_count
 from creases.errors import InputError
@@ -91,9 +91,10 @@ def gradmax(
     ranks.sum_over_ranks(sums.tensors())
     explanation: dict[str, Any] = {"method": "gradmax", "place": observer.place.name, "reason": ""}
     explanation |= {"samples": int(sums.count), "loss": sums.mean_loss}
-    units = synchronize_units(
-        _top_units({path: part.pairs / sums.count for path, part in sums.consumers.items()}, count)
-    )
+    gradients = {path: part.pairs / sums.count for path, part in sums.consumers.items()}
+    inner, values, outer = torch.linalg.svd(join_columns(gradients), full_matrices=False)
+    k = min(count, int((values > 1e-12 * max(float(values[:1].sum()), 1e-300)).sum()))
+    units = synchronize_units(NewUnits(inner[:, :k], split_columns(outer[:k], gradients), values[:k], k))
     explanation["singular_values"] = units.values.tolist()
     start, slope = _start(route)
     explanation["start"] = start
@@ -139,13 +140,6 @@ def _gradient_norm(route: Route, observations: Sequence[Observation], units: New
             total += as_rows(features).T @ as_rows(slope_at)
     ranks.sum_over_ranks([total])
     return float((total / n).square().sum())
-
-
-def _top_units(pairs: dict[str, Tensor], count: int) -> NewUnits:
-    """Return units along the top singular vectors of the gradient matrix: left ones out, right ones in."""
-    inner, values, outer = torch.linalg.svd(join_columns(pairs), full_matrices=False)
-    k = min(count, int((values > 1e-12 * max(float(values[:1].sum()), 1e-300)).sum()))
-    return NewUnits(inner[:, :k], split_columns(outer[:k], pairs), values[:k], k)
 
 
 def _start(route: UnitPath) -> tuple[str, float]:

@@ -146,7 +146,8 @@ class FoldSearch:
     ) -> FoldCandidate:
         """Return a fold in a direction u (d,) with its score along a contrast v (o,)."""
         h = unit_values(self.X - at.x, u[None], self.subnet.leak)
-        result = score.evaluate(h)
+        result, state = score.evaluate(h), self.state
+        noise = float((score.slopes**2 / state.weight).mean()) if isinstance(state, Residuals) else 1.0
         return FoldCandidate(
             typical=sample,
             at=at,
@@ -155,7 +156,7 @@ class FoldSearch:
             h=h[:, 0],
             gain=float(result.gain[0]),
             coefficient=float(result.coefficient[0]),
-            statistic=2 * len(h) * float(result.gain[0]) / self._noise(score.slopes, self.state),
+            statistic=2 * len(h) * float(result.gain[0]) / noise,
             first_order=float(score.slopes @ h[:, 0]) / len(h),
             sign=1.0 if result.coefficient[0] >= 0 else -1.0,
         )
@@ -197,10 +198,6 @@ class FoldSearch:
         """Return slopes and curvatures (n,) of the losses along a contrast v (o,)."""
         changes = self.view.slopes(v)
         return self.state.along(changes if isinstance(self.state, Residuals) else as_logits(changes))
-
-    @staticmethod
-    def _noise(q: Floats, state: Decisions | Residuals) -> float:
-        return float((q**2 / state.weight).mean()) if isinstance(state, Residuals) else 1.0
 
     def _fold_point(self, t: int) -> FoldPoint | str:
         if isinstance(self.state, Residuals):

@@ -60,16 +60,15 @@ class ChangedModel:
         self.like = seen.goals  #: by consumer's path, of the shape of its output
         self.changes: dict[str, Change] = {}
         for link in observer.place.consumers:
-            self.twin.get_submodule(link.path).register_forward_hook(self._change_hook(link.path))
+            self.twin.get_submodule(link.path).register_forward_hook(
+                lambda module, args, out, path=link.path: self.changes[path](out)
+            )
 
     def loss(self, changes: dict[str, Change]) -> float:
         """Return the loss summed over the batch with these changes of the consumers' outputs."""
         self.changes = changes
         with without_side_effects():
             return float(self.observer.loss_sum(self.twin(self.x), self.target, len(self.x)))
-
-    def _change_hook(self, path: str) -> Callable[[nn.Module, Any, Tensor], Tensor]:
-        return lambda module, args, out: self.changes[path](out)
 
 
 #: By batch and consumer a change of the consumer's output.
