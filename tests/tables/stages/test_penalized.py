@@ -113,3 +113,33 @@ def test_sums_over_levels_are_those_of_all_functions() -> None:
     np.testing.assert_allclose(squares, np.einsum("nc,np,nq->cpq", weight, F, F), atol=1e-9)
     np.testing.assert_allclose(sums, weight.T @ F, atol=1e-9)
     np.testing.assert_allclose(totals, weight.sum(axis=0))
+
+
+def test_errors_count_how_little_the_rows_say_of_penalties() -> None:
+    rng = np.random.default_rng(2)
+    x = rng.uniform(size=(200, 1))
+    y = x + np.maximum(x - 0.5, 0) + 0.2 * rng.normal(size=(200, 1))
+    basis = CurveBasis.from_rows(x, np.ones(200), [np.linspace(0, 1, 9)], np.array([-1]))
+    fit = fit_penalized(basis, Rows(x, y, np.ones(200), np.ones(200), NORMAL))
+    F, target = basis(x) - basis(x).mean(axis=0), y[:, 0] - y.mean()
+    # the penalties of the last step are those under which its weights are the solution
+    line, bends = basis.blocks == 0, basis.blocks == 1
+    pull = F.T @ (target - F @ fit.weights[:, 0])
+    penalties = [float(np.median(pull[b] / (basis.penalty * fit.weights[:, 0])[b])) for b in (line, bends)]
+
+    def solve(logs: np.ndarray) -> np.ndarray:
+        shrink = np.exp(logs)[basis.blocks] * basis.penalty
+        return np.linalg.solve(F.T @ F + np.diag(shrink), F.T @ target)
+
+    logs = np.log(penalties)
+    np.testing.assert_allclose(solve(logs), fit.weights[:, 0], atol=1e-6)
+    moves = np.stack([(solve(logs + step) - solve(logs - step)) / 2e-4 for step in 1e-4 * np.eye(2)], axis=1)
+    # the expected information of the likelihood of all contrasts, from the variances (n, n) of the rows
+    parts = [F[:, b] / (basis.penalty[b] * np.exp(log)) @ F[:, b].T for b, log in zip((line, bends), logs, strict=True)]
+    P = np.linalg.inv(np.eye(200) + sum(parts))
+    information = [[np.trace(P @ a @ P @ b) / 2 for a in parts] for b in parts]
+    prior = 12 / np.log(penalized.LARGEST / penalized.LEAST) ** 2
+    shrink = np.exp(logs)[basis.blocks] * basis.penalty
+    expected = fit.noise * np.linalg.inv(F.T @ F + np.diag(shrink))
+    expected = expected + moves @ np.linalg.inv(np.array(information) + prior * np.eye(2)) @ moves.T
+    np.testing.assert_allclose(fit.covariance[0], expected, rtol=1e-4, atol=1e-9)

@@ -400,7 +400,30 @@ def _take_steps(fit: Fit, rows: Rows, limits: Floats, n_steps: int) -> Fit:
         fit = replace(after, penalties=_new_penalties(after, target.weights))
         if is_settled and length * np.abs(change).max() < SCORE_CHANGE:
             break
-    return replace(fit, covariance=tuple(fit.noise * each for each in fit.covariance))
+    return replace(fit, covariance=_covariance(after))
+
+
+def _covariance(fit: Fit) -> tuple[Floats, ...]:
+    """Return the covariances (p, p) of the weights of each score, that which comes from the penalties included.
+
+    Rows leave the logarithms of penalties uncertain, by the inverse of their expected information: half the squared
+    norms of the blocks of ``I - sqrt(S) H sqrt(S)``, S the penalties and H the inverse of the penalized Hessian. To it
+    comes what is known without rows, that they are between ``LEAST`` and ``LARGEST``. A weight follows a logarithm by
+    ``-H S w`` (Wood, Pya, Saefken 2016, section 4).
+    """
+    blocks = fit.basis.blocks
+    member = np.zeros((len(blocks), len(fit.penalties)))
+    member[np.arange(len(blocks)), blocks] = 1.0
+    shrink = fit.penalties[blocks] * fit.basis.penalty
+    root = np.sqrt(shrink)
+    known = np.diag(np.full(len(fit.penalties), 12 / np.log(LARGEST / LEAST) ** 2))
+    for H in fit.covariance:
+        known += member.T @ (np.eye(len(blocks)) - root[:, None] * H * root) ** 2 @ member / 2
+    of_logs, result = invert(known), []
+    for H, weights in zip(fit.covariance, fit.weights.T, strict=True):
+        moves = H @ (member * (shrink * weights)[:, None])
+        result.append(fit.noise * H + moves @ of_logs @ moves.T)
+    return tuple(result)
 
 
 def _newton_target(fit: Fit, grams: list[_Gram], gradient: Floats, pulls: Floats, limits: Floats) -> Fit:
