@@ -12,9 +12,9 @@ ordinary scales, and there without limits that are within rounding of what is re
 seed: `--seed SEED --count 1` asks again. The exit status is 1 if any is false. `--proofs` checks the certificate of
 each verdict that carries one. `creases` is imported from PYTHONPATH.
 
-`--written N` instead asks every search that can write a proof until it has N of them: networks with max-pooling,
-clamps, leaks and residual sums, inputs in units of 1e-12 to 1e12. Counts proofs that the check refuses, and answers
-that have none and do not say why.
+`--written N` instead asks every search that can write a proof until it has N of them: networks with convolutions,
+pooling, maxima, clamps, leaks, residual sums and layers beside each other, inputs in units of 1e-12 to 1e12. Counts
+proofs that the check refuses, and answers that have none and do not say why.
 """
 
 from __future__ import annotations
@@ -279,12 +279,12 @@ def note_report(report: dict[str, Any], budget: float) -> None:
 def count_written(wanted: int, seed: int) -> int:
     """Ask every search until so many proofs are written; print what became of them."""
     from record import note, note_table
-    from written_proofs import ask
+    from written_proofs import IMAGES, NETWORKS, ask
 
-    counts: dict[str, Counter[str]] = {}
+    counts, kinds = dict[str, Counter[str]](), (*NETWORKS, *IMAGES, "beside")
     begin = time.process_time()
     while sum(row["proofs"] for row in counts.values()) < wanted:
-        for answer in ask(seed):
+        for answer in ask(seed, kind=kinds[seed % len(kinds)]):
             row, problem = counts.setdefault(answer.kind, Counter()), answer.problem
             row["answers"] += 1
             row["proofs"] += answer.proof is not None

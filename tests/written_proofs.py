@@ -33,21 +33,41 @@ class Largest(nn.Module):
         return x.reshape(len(x), -1, 2).amax(dim=2)
 
 
+class Beside(nn.Module):
+    """A layer of ReLUs beside its own input."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.inner = nn.Linear(size, size)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cat([x, torch.relu(self.inner(x))], dim=1)
+
+
 BENDS = {"relu": nn.ReLU, "leaky": lambda: nn.LeakyReLU(0.2), "clamp": nn.ReLU6, "steep": lambda: nn.LeakyReLU(2.0)}
 
-#: Kinds of networks, and units of their inputs.
+#: Kinds of networks, those on images of 2 x 2 pixels, and units of their inputs.
 NETWORKS = (*BENDS, "residual", "largest")
+IMAGES = ("convolution", "max-pooling", "average pooling")
 SCALES = (1.0, 1.0, 1e-3, 1e3, 1e-12, 1e12)
 
 
-def random_model(rng: np.random.Generator, seed: int) -> tuple[nn.Module, Any, float]:
+def random_model(rng: np.random.Generator, seed: int, kind: str = "") -> tuple[nn.Module, Any, float]:
     """Return a small model, a box, and the unit of its inputs."""
     torch.manual_seed(seed)
-    kind, scale = NETWORKS[rng.integers(len(NETWORKS))], float(SCALES[rng.integers(len(SCALES))])
+    chosen, scale = NETWORKS[rng.integers(len(NETWORKS))], float(SCALES[rng.integers(len(SCALES))])
     n, m, width = int(rng.integers(1, 4)), int(rng.integers(1, 4)), 2 * int(rng.integers(1, 4))
+    kind = kind or chosen
     bend = BENDS.get(kind, nn.ReLU)
     layers: list[nn.Module] = [nn.Linear(n, width), bend()]
-    if kind == "residual":
+    if kind in IMAGES:
+        n, size = 4, 4 if kind == "convolution" else 1
+        pool = {"max-pooling": [nn.MaxPool2d(2)], "average pooling": [nn.AvgPool2d(2)]}.get(kind, [])
+        image = [nn.Unflatten(1, (1, 2, 2)), nn.Conv2d(1, 2, 2, padding="same"), nn.ReLU(), *pool, nn.Flatten()]
+        layers = [nn.Linear(n, n), *image, nn.Linear(2 * size, width), nn.ReLU()]
+    elif kind == "beside":
+        layers += [Beside(width), nn.Linear(2 * width, width), nn.ReLU()]
+    elif kind == "residual":
         layers += [Residual(width), nn.ReLU()]
     elif kind == "largest":
         layers += [Largest(), nn.Linear(width // 2, width), nn.ReLU()]
@@ -79,10 +99,10 @@ class Answer(NamedTuple):
         return "" if answer else str(answer)
 
 
-def ask(seed: int, budget: float = 2.0) -> Iterator[Answer]:
-    """Ask every question of a random network."""
+def ask(seed: int, budget: float = 2.0, kind: str = "") -> Iterator[Answer]:
+    """Ask every question of a random network, of a kind if one is named."""
     rng = np.random.default_rng(seed)
-    model, box, scale = random_model(rng, seed)
+    model, box, scale = random_model(rng, seed, kind)
     net = creases.read(model, (len(box),))
     x = rng.uniform(box[:, 0], box[:, 1])
     y = net(x)

@@ -7,7 +7,7 @@ import pytest
 
 import creases
 from creases.certify import holds, monotone, nearest, output_bounds, output_range
-from creases.certify._maximize.nodes import Nodes
+from creases.certify._nodes import Nodes
 from creases.certify.differences import difference_bounds, largest_difference
 from extreme_scales import chain_case, judge, network_case
 
@@ -41,7 +41,7 @@ def test_a_sum_that_overflows_proves_nothing() -> None:
 
 def test_bounds_that_are_no_numbers_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     net = creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])])
-    monkeypatch.setattr(Nodes, "worst", lambda self, pull: np.full(pull.constant.shape, np.nan))
+    monkeypatch.setattr(Nodes, "maxima", lambda self, above, of: np.full(len(of), np.nan))
     assert output_range(net, (-1, 1), budget=0.2).high[0] >= 1
     assert holds(net, (-1, 1), outputs=([[1.0]], [0.5]), budget=0.2).status != "holds"
 
@@ -70,6 +70,23 @@ def test_a_unit_whose_effect_on_a_coefficient_vanishes_in_floats_is_still_open(s
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_negative_slope_that_vanishes_in_floats_is_not_above_zero() -> None:
     assert not list(judge(chain_case(10077), 10077, 0.5, ("range of coefficients", "monotone")))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_distance_that_overflows_excludes_nothing() -> None:
+    assert not list(judge(chain_case(10163), 10163, 0.5, ["nearest"]))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_no_radius_is_larger_than_the_distance_to_a_crease_of_large_weights() -> None:
+    assert not list(judge(network_case(10195), 10195, 0.5, ["nearest"]))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_coefficients_that_overflow_have_no_bound() -> None:
+    case = network_case(10130)
+    answer = output_range(case.net(), case.box, quantity="coefficients", budget=1e-9)
+    assert not np.isnan([answer.low, answer.high]).any()
 
 
 @pytest.mark.slow

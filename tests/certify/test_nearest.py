@@ -11,7 +11,7 @@ from torch import nn
 
 import creases
 from creases.certify import nearest
-from creases.certify._nearest.relaxation import OutOfTimeError
+from creases.certify._nodes import OutOfTimeError
 from creases.errors import InputError
 from nearest_cases import NORMS, brute_force, random_network
 
@@ -158,11 +158,11 @@ def test_wrong_arguments_are_named() -> None:
 
 
 def test_bounds_that_take_longer_than_the_budget_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    def run_out(*_: Any) -> None:
+    def run_out(*_: Any, **__: Any) -> None:
         raise OutOfTimeError
 
     net = creases.read([(np.eye(5), np.zeros(5)), ([[1.0, -1.0, 0.5, 0.0, 0.0]], [0.5])])
-    monkeypatch.setattr("creases.certify._nearest.search.bound_units", run_out)
+    monkeypatch.setattr("creases.certify._nearest.search.Nodes", run_out)
     found = nearest(net, [1.0, 0.0, 0.0, 0.0, 0.0], budget=0.3)
     assert (found.proved, found.lower_bound) == (False, 0.0)
     assert found.distance > 0  # what was found without bounds is kept

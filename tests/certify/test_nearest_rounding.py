@@ -15,10 +15,10 @@ from torch import nn
 import creases
 from creases.certify import nearest
 from creases.certify._exact import exact_outputs
-from creases.certify._form import read_layers
+from creases.certify._form import read_form
 from creases.certify._nearest.best import distance_above, exact_margin
 from creases.certify._nearest.projection import bound_distance, project
-from creases.certify._nearest.rounding import Rounding
+from creases.certify._nodes import root_node
 from nearest_cases import NORMS
 
 
@@ -55,7 +55,7 @@ def test_no_sample_is_nearer_than_the_bound_and_the_point_holds_exactly(seed: in
     ways = rng.normal(size=(2000, len(x)))
     ways /= np.array([question.length(row) for row in ways])[:, None]
     points = np.clip(x + radius * rng.random((2000, 1)) * ways / question.weights, question.low, question.high)
-    values = question.layers.values(points)[0]
+    values = question.form.values(points)[0]
     hits = points[np.max([goal.margins(values) for goal in question.goals], axis=0) >= 0]
     for point in hits[:5]:
         inside = distance_above(question, point) < change.lower_bound
@@ -97,9 +97,9 @@ def test_products_that_are_rounded_carry_their_error() -> None:
     rng = np.random.default_rng(0)
     A, b = rng.normal(size=(4, 3)), rng.normal(size=4)
     model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1)).double()
-    layers = read_layers(creases.read(model, (3,)))
-    assert not layers.is_exact
-    assert read_layers(creases.read([(A, b), (rng.normal(size=(1, 4)), [0.5])])).is_exact
+    layers = read_form(creases.read(model, (3,)))
+    assert not layers.is_known
+    assert read_form(creases.read([(A, b), (rng.normal(size=(1, 4)), [0.5])])).is_known
     first, second = (model[i].weight.detach().numpy() for i in (0, 1))
     product = [
         [sum(Fraction(a) * Fraction(c) for a, c in zip(row, col, strict=True)) for col in first.T] for row in second
@@ -113,14 +113,16 @@ def test_products_that_are_rounded_carry_their_error() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6))
-def test_values_differ_from_the_network_by_at_most_the_bound(seed: int) -> None:
+def test_bounds_at_a_point_contain_the_exact_value_and_that_in_floats(seed: int) -> None:
     net, x, _ = scaled_network(seed, 6.0)
-    layers = read_layers(net)
+    layers = read_form(net)
     outputs = exact_outputs(net, x)
     assert outputs is not None
-    errors = Rounding(layers, np.abs(x)).outputs(np.eye(2), np.zeros(2))
-    for value, exact, error in zip(layers.values(x[None])[0][0], outputs, errors, strict=True):
-        assert abs(Fraction(value) - exact) <= Fraction(error)
+    nodes, eye = root_node(layers, x[None], x[None]), np.eye(2)
+    ends = -nodes.upper(-eye)[0][0], layers.values(x[None])[0][0], nodes.upper(eye)[0][0]
+    for low, value, high, exact in zip(*ends, outputs, strict=True):
+        assert low <= value <= high
+        assert Fraction(low) <= exact <= Fraction(high)
 
 
 @settings(max_examples=60, deadline=None)

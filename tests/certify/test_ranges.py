@@ -32,7 +32,7 @@ def net() -> creases.Network:
 @pytest.fixture
 def by_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Search over boxes, as for networks with choices, not over sides of units."""
-    monkeypatch.setattr(objectives, "dense_form", lambda net: None)
+    monkeypatch.setattr(objectives, "search_form", lambda net: None)
 
 
 def partition_range(net: creases.Network, box: object, quantity: str, A: object = None, b: object = None) -> tuple:

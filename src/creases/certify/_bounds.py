@@ -10,12 +10,12 @@ from torch import Tensor
 
 from creases._typing import Floats
 from creases._validation import check_box, check_choice
-from creases.certify._maximize.dense import dense_form
+from creases.certify._form import search_form
 from creases.certify._maximize.domain import Domain, outward
 from creases.certify._maximize.linear_program import Solver
 from creases.certify._maximize.multipliers import bound_sum, shift_rows
-from creases.certify._maximize.nodes import FREE, Nodes
 from creases.certify._maximize.triangle import Triangle
+from creases.certify._nodes import root_node
 from creases.certify.propagation import Interval, value_bounds
 from creases.certify.propagation._linear import linear_value_bounds
 from creases.certify.propagation._regions import exact_value_bounds
@@ -107,7 +107,7 @@ def _relaxed(net: Network, box: Tensor) -> dict[int, Interval]:
     domain, solver = Domain(box.numpy(), np.zeros((0, len(box))), np.zeros(0)), Solver()
     bounds = linear_value_bounds(net, box)
     for number in [number for number in bounds if number]:
-        form = dense_form(Network(net.steps[:number], net.input_shape))
+        form = search_form(Network(net.steps[:number], net.input_shape))
         if form is None:
             raise InputError(
                 "net",
@@ -116,14 +116,12 @@ def _relaxed(net: Network, box: Tensor) -> dict[int, Interval]:
                 "use {0}",
                 [("method", "linear")],
             )
-        dense = form.around(domain.middle)
-        low, high = (end[None] for end in outward(domain.box, domain.middle))
-        nodes = Nodes(dense, low, high, np.full((1, dense.n_units), FREE, np.int8))
+        nodes = root_node(form.recenter(domain.middle), *(end[None] for end in outward(domain.box, domain.middle)))
         rows = shift_rows(domain.A, domain.b, domain.middle)
         triangle, offset = Triangle(nodes, 0, rows), np.zeros(1)
         ends = []
         for sign in (-1.0, 1.0):
-            upper = np.full(len(dense.output.c), np.inf)
+            upper = np.full(len(form.output.c), np.inf)
             for unit, row in enumerate(sign * np.eye(len(upper))[:, None]):
                 relaxed = triangle.maximize(solver, row, offset)
                 if relaxed is not None:

@@ -77,7 +77,7 @@ def _exclude(question: Question, goal: Goal, best: Best, radius: float, until: f
 def _offer_middles(question: Question, goal: Goal, best: Best, boxes: Floats, radius: float) -> bool:
     """Offer the middles of boxes (b, n, 2) that reach the goal; return whether one is within the radius."""
     points = np.clip(boxes.mean(axis=2), question.low, question.high)
-    reached = np.flatnonzero(goal.margins(question.layers.values(points)[0]) >= 0)
+    reached = np.flatnonzero(goal.margins(question.form.values(points)[0]) >= 0)
     for k in reached[:4]:
         best.offer(question.to_local(points[k]))
     return best.distance < radius

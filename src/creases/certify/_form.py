@@ -3,13 +3,14 @@
 Affine steps between bends are multiplied out, a choice among K candidates becomes ReLUs
 (``max(a, b) = a + relu(b - a)``, pairwise). What bounds or searches a network then has one kind of unit to deal with,
 whatever the steps were: convolutions, residual sums, clamps, pooling. Products that had to be rounded carry a bound of
-their error, so that what is proved of the layers holds for the network itself.
+their error, so that what is proved of the form holds for the network itself; where it does not take too long they are
+also known without rounding.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -19,15 +20,19 @@ from torch import Tensor
 
 from creases._program import Step
 from creases._typing import Bools, Floats, Ints
+from creases.certify._exact import bend_exactly
 from creases.certify.proofs._checker.parts import Dyadic
 from creases.certify.proofs._checker.program import build_machine
 from creases.certify.proofs._checker.runs import affine_forms
-from creases.certify.proofs._rounding import UNIT, gamma
+from creases.certify.proofs._rounding import LEAST, UNIT, gamma
 from creases.errors import InputError
 from creases.network import Network
 
 #: Most entries of a layer's matrix.
 MATRIX_ENTRIES = 2**26
+
+#: The most numbers of a network whose sides are searched, and of one that is computed with without rounding.
+MAX_NUMBERS, MAX_EXACT = 2**22, 2**17
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,28 +55,50 @@ class Layer:
         """The positive and the negative part of W."""
         return np.maximum(self.W, 0.0), np.minimum(self.W, 0.0)
 
+    @cached_property
+    def is_exact(self) -> bool:
+        """Whether no product had to be rounded."""
+        return (self.W_error is None or not self.W_error.any()) and not self.c_error.any()
+
+    def recenter(self, x: Floats, scale: Floats, columns: Bools, exact: list[Dyadic | Floats] | None) -> Layer:
+        """Return the layer as :meth:`Form.recenter` has it; ``exact`` are its numbers without rounding, if known."""
+        n, inner, shift, error = len(x), self.W[:, : len(x)], self.c, self.c_error
+        near = np.hstack([inner[:, columns] / scale[columns], self.W[:, n:]])
+        free = near[:, : int(columns.sum())]
+        W_error = np.zeros(near.shape)
+        W_error[:, : free.shape[1]] = (2 * UNIT * np.abs(free) + LEAST * (free != 0)) * (scale[columns] != 1)
+        if self.W_error is not None:
+            rest, share = self.W_error[:, :n], 1 + gamma(n + 4)
+            W_error += np.hstack([rest[:, columns] / scale[columns], self.W_error[:, n:]]) * share
+            error = error + rest @ np.abs(x) * share
+        if inner.any() and x.any() and inner.size <= MAX_EXACT:
+            c, B = (to_dyadic(part) for part in ([self.c, inner] if exact is None else exact[:2]))
+            shift, rounded = (c + B @ Dyadic.of(x)).nearest()
+            error = rounded if exact is not None else (error + rounded) * (1 + gamma(n))
+        elif inner.any() and x.any():
+            shift = self.c + inner @ x
+            error = error + gamma(n + 4) * (np.abs(inner) @ np.abs(x) + np.abs(self.c)) + n * LEAST
+        return Layer(near, shift, self.leak, W_error if W_error.any() else None, error)
+
 
 @dataclass(frozen=True, eq=False)
-class Layers:
-    """A network: layers of ReLUs, then outputs ``W v + c``. Variables are the ``n_in`` inputs, then all units."""
+class Form:
+    """A network: layers of ReLUs, then an output ``W v + c``. Variables are the ``n_in`` inputs, then all units."""
 
     n_in: int
     layers: tuple[Layer, ...]
-    W: Floats  #: (n_out, n_in + units)
-    c: Floats  #: (n_out,)
-    W_error: Floats | None  #: (n_out, n_in + units)
-    c_error: Floats  #: (n_out,)
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether no product had to be rounded."""
-        parts = [(self.W_error, self.c_error), *((layer.W_error, layer.c_error) for layer in self.layers)]
-        return all(W is None and not c.any() for W, c in parts)
+    output: Layer  #: with leaks of 1
+    multiplied: list[list[Dyadic | Floats]] | None = None  #: its numbers without rounding, as exact_functions has them
 
     @property
     def n_units(self) -> int:
         """Number of units of all layers."""
-        return int(self.W.shape[1]) - self.n_in
+        return self.output.first - self.n_in
+
+    @property
+    def n_terms(self) -> int:
+        """Bound of the number of terms of any sum in a pass through the network."""
+        return self.output.first + len(self.output.c)
 
     @cached_property
     def leak(self) -> Floats:
@@ -83,10 +110,19 @@ class Layers:
         """The layer of each unit."""
         return np.repeat(np.arange(len(self.layers)), [len(layer.c) for layer in self.layers])
 
+    @cached_property
+    def is_known(self) -> bool:
+        """Whether the numbers are known without rounding."""
+        return self.multiplied is not None or all(layer.is_exact for layer in (*self.layers, self.output))
+
     def units(self, layer: int) -> slice:
         """Return the units of a layer among all units."""
         first = self.layers[layer].first - self.n_in
         return slice(first, first + len(self.layers[layer].c))
+
+    def split(self, values: Floats) -> list[Floats]:
+        """Return what is known of all units, (units,), for each layer."""
+        return [values[self.units(k)] for k in range(len(self.layers))]
 
     def values(self, u: Floats) -> tuple[Floats, Bools]:
         """Return outputs (b, n_out) and the sides (b, units) at inputs (b, n_in)."""
@@ -97,7 +133,7 @@ class Layers:
             sides.append(z > 0)
             v = np.concatenate([v, np.where(sides[-1], z, layer.leak * z)], axis=1)
         joined = np.concatenate(sides, axis=1) if sides else np.zeros((len(u), 0), bool)
-        return v @ self.W.T + self.c, joined
+        return v @ self.output.W.T + self.output.c, joined
 
     def piece(self, sides: Bools) -> tuple[Floats, Floats, Floats, Floats]:
         """Return what sides (units,) select: all pre-activations ``A x + a`` and the outputs ``J x + y``.
@@ -107,7 +143,7 @@ class Layers:
         A, a, J, y : ndarray (units, n_in), (units,), (n_out, n_in), (n_out,)
         """
         n = self.n_in
-        variables = np.zeros((self.W.shape[1], n + 1))  # each variable as an affine function of the input
+        variables = np.zeros((self.output.first, n + 1))  # each variable as an affine function of the input
         variables[:n, :n] = np.eye(n)
         rows = np.zeros((self.n_units, n + 1))
         for k, layer in enumerate(self.layers):
@@ -116,39 +152,71 @@ class Layers:
             z[:, n] += layer.c
             rows[units] = z
             variables[layer.first : layer.first + len(z)] = np.where(sides[units], 1.0, layer.leak)[:, None] * z
-        out = self.W @ variables
-        return rows[:, :n], rows[:, n], out[:, :n], out[:, n] + self.c
+        out = self.output.W @ variables
+        return rows[:, :n], rows[:, n], out[:, :n], out[:, n] + self.output.c
 
     def gradients(self, sides: Bools, rows: Floats) -> Floats:
         """Return the gradients (b, n_in) of combinations (b, n_out) of the outputs, at inputs with sides (b, units)."""
-        back = rows @ self.W
+        back = rows @ self.output.W
         for k in reversed(range(len(self.layers))):
             layer = self.layers[k]
             z = back[:, layer.first :] * np.where(sides[:, self.units(k)], 1.0, layer.leak)
             back = back[:, : layer.first] + z @ layer.W
         return back
 
-    def recenter(self, x: Floats, scale: Floats, columns: Bools) -> Layers:
-        """Return the function of u, where the chosen columns are ``x + u / scale`` and the others stay at x."""
-        free, share = int(columns.sum()), gamma(self.n_in + 4)
+    def recenter(self, x: Floats, scale: Floats | None = None, columns: Bools | None = None) -> Form:
+        """Return the function of u, where the chosen columns are ``x + u / scale`` and the others stay at x.
 
-        def change(W: Floats, c: Floats, W_error: Floats | None, c_error: Floats) -> tuple[Floats, Floats, Any, Floats]:
-            inner, size = W[:, : self.n_in], np.abs(x)
-            near = np.hstack([inner[:, columns] / scale[columns], W[:, self.n_in :]])
-            error = np.zeros(near.shape)
-            error[:, :free] = 2 * UNIT * np.abs(near[:, :free]) * (scale[columns] != 1)
-            c_error = c_error + share * (np.abs(inner) @ size + np.abs(c)) * bool(inner.any() and x.any())
-            if W_error is not None:
-                rest = W_error[:, : self.n_in]
-                error = error + np.hstack([rest[:, columns] / scale[columns], W_error[:, self.n_in :]]) * (1 + share)
-                c_error = c_error + rest @ size * (1 + share)
-            return near, c + inner @ x, error if error.any() else None, c_error
+        By default all columns are chosen, in units of 1.
+        """
+        scale = np.ones(self.n_in) if scale is None else scale
+        columns = np.ones(self.n_in, bool) if columns is None else columns
+        exact: Any = self.multiplied or [None] * (len(self.layers) + 1)
+        parts = zip((*self.layers, self.output), exact, strict=True)
+        *layers, output = (layer.recenter(x, scale, columns, known) for layer, known in parts)
+        return Form(int(columns.sum()), tuple(layers), output)
 
-        layers = []
-        for layer in self.layers:
-            W, c, W_error, c_error = change(layer.W, layer.c, layer.W_error, layer.c_error)
-            layers.append(Layer(W, c, layer.leak, W_error, c_error))
-        return Layers(free, tuple(layers), *change(self.W, self.c, self.W_error, self.c_error))
+    @cached_property
+    def exact_functions(self) -> list[list[Dyadic]] | None:
+        """Constants (m,), B (m, n) and the W (m, m_j) of each function without rounding; None if not known or many."""
+        functions = (*self.layers, self.output)
+        if not self.is_known or sum(layer.W.size + layer.c.size for layer in functions) > MAX_EXACT:
+            return None
+        ends = [self.n_in, *(layer.first for layer in functions[1:])]
+        parts: Any = [[layer.c, *np.split(layer.W, ends[:k], axis=1)] for k, layer in enumerate(functions)]
+        parts = self.multiplied or parts
+        return [[to_dyadic(part) for part in each] for each in parts]
+
+    def entering(self, x: Dyadic, slopes: list[Floats] | None = None) -> list[Dyadic]:
+        """Return what enters each bend, and the outputs, at an input without rounding, or as functions of it.
+
+        Parameters
+        ----------
+        x
+            (n,), or (n, n + 1): the inputs as affine functions, whose constant is last.
+        slopes
+            (m,) of the units of each bend; by default those of their sides.
+        """
+        assert self.exact_functions is not None
+        sources, values = [x], []
+        for j, (c, *matrices) in enumerate(self.exact_functions):
+            z = c if x.whole.ndim == 1 else c[:, None] * Dyadic.of(np.eye(1, x.whole.shape[1], x.whole.shape[1] - 1))
+            for W, h in zip(matrices, sources, strict=True):
+                z = z + W @ h
+            values.append(z)
+            if j < len(self.layers):
+                leak = self.layers[j].leak
+                sources.append(bend_exactly(z, leak) if slopes is None else z * Dyadic.of(slopes[j])[:, None])
+        return values
+
+    def gradient(self, row: Dyadic, slopes: list[Floats], last: int = -1) -> Dyadic:
+        """Return the gradient (1, n) of a row (1, m) times a function, by default the output, for slopes of units."""
+        assert self.exact_functions is not None
+        totals = [row @ W for W in self.exact_functions[last][1:]]
+        for j in reversed(range(len(totals) - 1)):
+            back = totals[j + 1] * Dyadic.of(slopes[j])
+            totals = [total + back @ W for total, W in zip(totals, self.exact_functions[j][1:], strict=False)]
+        return totals[0]
 
 
 class Coefficients(NamedTuple):
@@ -158,7 +226,7 @@ class Coefficients(NamedTuple):
     error: Tensor | None  #: the network's own coefficients differ by at most this; None: by 0
 
 
-def read_layers(net: Network) -> Layers:
+def read_form(net: Network) -> Form:
     """Return a network (float64, on the CPU) as layers of ReLUs."""
     builder = _Builder(net.n_in)
     start = torch.cat([torch.zeros(1, net.n_in, dtype=torch.float64), torch.eye(net.n_in, dtype=torch.float64)])
@@ -173,8 +241,32 @@ def read_layers(net: Network) -> Layers:
             else:
                 values.append(builder.affine(step, inputs))
                 _check_size(values[-1].value, step.path)
-        W, c, W_error, c_error = builder.matrix(values[-1])
-    return Layers(net.n_in, tuple(builder.layers), W, c, W_error, c_error)
+        output = builder.layer(values[-1], np.ones(net.n_out))
+    return Form(net.n_in, tuple(builder.layers), output)
+
+
+@lru_cache(maxsize=4)
+def search_form(net: Network) -> Form | None:
+    """Return the form of a network whose sides of units can be searched, with numbers that are known if possible.
+
+    None if the network has choices or operations with rounded weights, or too many numbers.
+    """
+    if any(step.op != "relu" if step.is_bend else step.op not in PLAIN for step in net.steps):
+        return None
+    columns = [net.n_in, *(prod(net.steps[i].shape) for i in net.bends)]
+    if (sum(columns) + 1) * (sum(net.sizes) + 1) > 4 * MAX_NUMBERS:
+        return None
+    form = read_form(net)
+    exact = None if form.is_known else exact_functions(net)
+    if exact is None:
+        return form
+    layers = []
+    for layer, parts in zip((*form.layers, form.output), exact, strict=True):
+        pairs = [part.nearest() if isinstance(part, Dyadic) else (part, np.zeros(part.shape)) for part in parts]
+        (c, c_error), *matrices = pairs
+        W, W_error = (np.hstack(part) for part in zip(*matrices, strict=True))
+        layers.append(Layer(W, c, layer.leak, W_error if W_error.any() else None, c_error))
+    return Form(net.n_in, tuple(layers[:-1]), layers[-1], exact)
 
 
 def _check_size(value: Tensor, path: str) -> None:
@@ -232,22 +324,22 @@ class _Builder:
             out = torch.cat([constant, out[1:]])
         return Coefficients(out, error)
 
-    def matrix(self, part: Coefficients) -> tuple[Floats, Floats, Floats | None, Floats]:
-        """Return a value as ``W v + c``: W (size, variables) and c (size,), and bounds of their errors."""
+    def layer(self, part: Coefficients, leak: Floats) -> Layer:
+        """Return what a value enters: ``W v + c`` with bounds of errors, and leaks (size,)."""
         flat = self.pad(part.value).flatten(1).numpy()
         W, c = np.ascontiguousarray(flat[1:].T), flat[0].copy()
         if part.error is None:
-            return W, c, None, np.zeros(len(c))
+            return Layer(W, c, leak, None, np.zeros(len(c)))
         error = self.pad(part.error).flatten(1).numpy()
-        return W, c, np.ascontiguousarray(error[1:].T) if error[1:].any() else None, error[0].copy()
+        W_error = np.ascontiguousarray(error[1:].T) if error[1:].any() else None
+        return Layer(W, c, leak, W_error, error[0].copy())
 
     def relu(self, z: Coefficients, leak: Tensor | None) -> Coefficients:
         """Add a layer of units, and return their outputs."""
-        W, c, W_error, c_error = self.matrix(z)
         shape = z.value.shape[1:]
         slope = torch.zeros(shape, dtype=torch.float64) if leak is None else leak.expand(shape)
-        self.layers.append(Layer(W, c, slope.flatten().numpy().astype(np.float64), W_error, c_error))
-        first, units = self.count, len(c)
+        self.layers.append(self.layer(z, slope.flatten().numpy().astype(np.float64)))
+        first, units = self.count, prod(shape)
         self.count += units
         out = torch.zeros(1 + self.count, units, dtype=torch.float64)
         out[1 + first + torch.arange(units), torch.arange(units)] = 1.0
@@ -342,3 +434,8 @@ def exact_functions(net: Network) -> list[list[Dyadic | Floats]] | None:
         parts = [matrices.get(j, np.zeros((size, count))) for j, count in enumerate(columns[: k + 1])]
         functions.append([np.zeros(size) if constant is None else constant, *parts])
     return functions
+
+
+def to_dyadic(values: Dyadic | Floats) -> Dyadic:
+    """Return numbers without rounding."""
+    return values if isinstance(values, Dyadic) else Dyadic.of(values)

@@ -11,8 +11,7 @@ from torch import nn
 
 import creases
 from creases.certify._exact import exact_outputs
-from creases.certify._form import exact_functions
-from creases.certify._maximize.dense import dense_form
+from creases.certify._form import exact_functions, search_form
 from creases.certify._maximize.domain import check_domain
 from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.values import coefficient_above, exact_coefficient
@@ -30,11 +29,11 @@ def chain() -> creases.Network:
 
 def evaluate(net: creases.Network, x: np.ndarray) -> list[Fraction]:
     """Return the outputs by the exact functions of a network."""
-    form = dense_form(net)
+    form = search_form(net)
     assert form is not None
     assert form.exact_functions is not None
     sources = [[Fraction(value) for value in x.tolist()]]
-    for function, leak in zip(form.exact_functions, (*form.leaks, None), strict=True):
+    for function, leak in zip(form.exact_functions, (*(layer.leak for layer in form.layers), None), strict=True):
         c, *matrices = ([*part.fractions().flat] for part in function)
         z = list(c)
         for W, h in zip(matrices, sources, strict=True):
@@ -51,21 +50,23 @@ def test_multiplied_out_steps_are_the_same_function(chain: creases.Network) -> N
 
 
 def test_matrices_are_the_nearest_floats_with_their_errors(chain: creases.Network) -> None:
-    form = dense_form(chain)
+    form = search_form(chain)
     assert form is not None
     assert form.is_known
-    for i, function in enumerate(form.functions):
-        for k, (floats, error) in enumerate(zip(function[::2], function[1::2], strict=True)):
-            exact = form.exact(i, k).fractions().flat
-            away = [abs(Fraction(a) - b) for a, b in zip(floats.ravel().tolist(), exact, strict=True)]
+    assert form.exact_functions is not None
+    for layer, (c, *matrices) in zip((*form.layers, form.output), form.exact_functions, strict=True):
+        W_error = np.zeros(layer.W.shape) if layer.W_error is None else layer.W_error
+        W = np.hstack([part.fractions() for part in matrices])
+        for floats, error, exact in ((layer.W, W_error, W), (layer.c, layer.c_error, c.fractions())):
+            away = [abs(Fraction(a) - b) for a, b in zip(floats.ravel().tolist(), exact.flat, strict=True)]
             assert all(a <= Fraction(e) for a, e in zip(away, error.ravel().tolist(), strict=True))
 
 
 def test_the_constants_around_a_point_far_away_are_exact_to_the_last_bit(chain: creases.Network) -> None:
-    form, middle = dense_form(chain), np.array([1e6, -2e5, 3e7])
+    form, middle = search_form(chain), np.array([1e6, -2e5, 3e7])
     assert form is not None
-    dense = form.around(middle)
-    assert (dense.bends[0].c_error <= np.spacing(np.abs(dense.bends[0].c))).all()
+    first = form.recenter(middle).layers[0]
+    assert (first.c_error <= np.spacing(np.abs(first.c))).all()
 
 
 def test_a_value_that_is_reached_is_rounded_down_once(chain: creases.Network) -> None:
@@ -77,7 +78,7 @@ def test_a_value_that_is_reached_is_rounded_down_once(chain: creases.Network) ->
 
 
 def test_a_coefficient_at_a_point_agrees_with_its_piece(chain: creases.Network) -> None:
-    form, x = dense_form(chain), np.array([0.3, -1.2, 0.5])
+    form, x = search_form(chain), np.array([0.3, -1.2, 0.5])
     assert form is not None
     J = np.asarray(chain.piece(x).J)
     for column in range(3):
@@ -88,7 +89,7 @@ def test_a_coefficient_at_a_point_agrees_with_its_piece(chain: creases.Network) 
 def test_a_coefficient_through_a_saturated_clamp_is_exactly_zero() -> None:
     torch.manual_seed(0)
     net = read(nn.Linear(2, 3), nn.Hardtanh(0.0, 1.0), nn.Linear(3, 1), n=2)
-    form = dense_form(net)
+    form = search_form(net)
     assert form is not None
     assert coefficient_above(form, np.ones(1), 0, [np.ones(3)] * 2) == 0.0
 
@@ -99,7 +100,7 @@ def test_a_coefficient_of_a_wide_network_takes_one_pass_each_way() -> None:
         read(nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 1), n=20),
         np.linspace(-1, 1, 20),
     )
-    value, form = net.piece(x).J[0, 3], dense_form(net)
+    value, form = net.piece(x).J[0, 3], search_form(net)
     assert form is not None
     assert exact_coefficient(form, np.ones(1), 3, x) == pytest.approx(value, rel=1e-12)
 

@@ -8,15 +8,15 @@ from fractions import Fraction
 import numpy as np
 
 from creases._typing import Floats, Progress
-from creases.certify._maximize.dense import DenseForm
+from creases.certify._form import Form
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.gradients import coefficient_bounds
 from creases.certify._maximize.multipliers import bound_sum
-from creases.certify._maximize.nodes import FREE, ON, Nodes
 from creases.certify._maximize.queue_search import Limits
 from creases.certify._maximize.side_search import SideSearch
 from creases.certify._maximize.triangle import Triangle
 from creases.certify._maximize.values import coefficient_above, exact_coefficient, exact_sign_sum
+from creases.certify._nodes import ON, Nodes, root_node
 from creases.certify.proofs._format import Leaf, Multipliers
 
 #: A region whose sides hold by less, in units of each, may be empty up to its boundary: decided in fractions.
@@ -27,7 +27,7 @@ class CoefficientSearch(SideSearch):
     """The search for the largest coefficient of an input in ``row`` (n_out,) times the output, over all regions."""
 
     def __init__(
-        self, form: DenseForm, row: Floats, column: int, domain: Domain, limits: Limits, *, progress: Progress
+        self, form: Form, row: Floats, column: int, domain: Domain, limits: Limits, *, progress: Progress
     ) -> None:
         super().__init__(form, domain, limits, progress)
         self.row, self.column = row, column
@@ -44,8 +44,8 @@ class CoefficientSearch(SideSearch):
         X = X[self.domain.contains(X)]
         if not len(X):
             return False
-        v = X - self.middle
-        values = self._values(v)
+        sides = self.local.values(X - self.middle)[1]
+        values = self.local.gradients(sides, np.broadcast_to(self.row, (len(X), len(self.row))))[:, self.column]
         for i in np.argsort(-values, kind="stable")[:8]:
             if not values[i] > self.lower or time.monotonic() >= self.limits.deadline:
                 return False
@@ -55,28 +55,10 @@ class CoefficientSearch(SideSearch):
                 return True
         return False
 
-    def _values(self, v: Floats) -> Floats:
-        """Return coefficients (p,) at points less the middle, in floating point."""
-        sources, slopes = [v], []
-        for function, leak in zip(self.dense.bends, self.dense.leaks, strict=True):
-            z = function.c + sum(h @ W.T for W, h in zip((function.B, *function.W), sources, strict=True))
-            slope = np.where(z > 0, 1.0, leak)
-            slopes.append(slope)
-            sources.append(slope * z)
-        g = [self.row @ W for W in self.dense.output.W]
-        total = np.full(len(v), float(self.row @ self.dense.output.B[:, self.column]))
-        for j in reversed(range(len(slopes))):
-            gz = g[j] * slopes[j]
-            bend = self.dense.bends[j]
-            total = total + gz @ bend.B[:, self.column]
-            for i, W in enumerate(bend.W):
-                g[i] = g[i] + gz @ W
-        return np.asarray(total)
-
     def _proved(self, x: Floats) -> float | None:
         """Return the largest float that the coefficient at a point is proved to reach; None on a crease."""
-        dense, zero = self.form.around(x), np.zeros((1, len(x)))
-        nodes = Nodes(dense, zero, zero, np.full((1, dense.n_units), FREE, np.int8))
+        zero = np.zeros((1, len(x)))
+        nodes = root_node(self.form.recenter(x), zero, zero)
         if ((nodes.low <= 0) & (nodes.high >= 0)).any():
             return exact_coefficient(self.form, self.row, self.column, x)
         return float(coefficient_bounds(nodes, self.row, self.column)[0][0])
@@ -90,7 +72,7 @@ class CoefficientSearch(SideSearch):
                 continue
             bound = float(upper[i])
             if bound > self.enough and not influence[i].any():  # without the rounding of terms that cancel
-                exact = coefficient_above(self.form, self.row, self.column, [lines.below[i] for lines in nodes.lines])
+                exact = coefficient_above(self.form, self.row, self.column, self.form.split(nodes.lines.below[i]))
                 bound = bound if exact is None else min(bound, exact)
             if bound <= self.enough:
                 self.close(number, bound, Leaf("gradient"))
@@ -132,11 +114,10 @@ class CoefficientSearch(SideSearch):
         if largest <= 0:
             return None
         units = np.flatnonzero(weights > 1e-7 * largest)
-        starts = np.cumsum([0, *map(len, self.form.leaks)])
         factors = {int(u): Fraction(float(weights[u] / largest)).limit_denominator(4096) for u in units}
         signed = {u: factor if nodes.sides[i, u] == ON else -factor for u, factor in factors.items() if factor}
-        first = self.form.functions[0][2]  # B of the first bend
-        strict = any(factor > 0 or (u < starts[1] and first[u].any()) for u, factor in signed.items())
+        first = self.form.layers[0]
+        strict = any(factor > 0 or (u < len(first.c) and first.W[u].any()) for u, factor in signed.items())
         if strict and exact_sign_sum(self.form, self.domain.box, signed):
             return Leaf("empty", Multipliers(sides={u: abs(factor) for u, factor in signed.items()}))
         return None

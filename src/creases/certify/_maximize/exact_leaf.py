@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from creases._typing import Bools, Floats, Ints
-from creases.certify._maximize.dense import DenseForm
+from creases.certify._form import Form
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.exact_program import Vector, maximize_exactly
-from creases.certify._maximize.nodes import FREE, ON
+from creases.certify._nodes import FREE, ON
 from creases.certify.proofs._checker.parts import Dyadic
 from creases.certify.proofs._format import Multipliers
 
@@ -31,7 +31,7 @@ class ExactLeaf:
 
 
 def solve_leaf(
-    form: DenseForm, domain: Domain, sides: Ints, is_on: Bools, rows: Floats, offsets: Floats, near: Floats
+    form: Form, domain: Domain, sides: Ints, is_on: Bools, rows: Floats, offsets: Floats, near: Floats
 ) -> ExactLeaf | None:
     """Maximize the smallest of ``rows y + offsets`` in a node; None if the program is not solved.
 
@@ -47,10 +47,7 @@ def solve_leaf(
         (n,) a point near the optimum.
     """
     n, k = len(near), len(offsets)
-    slopes, start = list[Floats](), 0
-    for leak in form.leaks:
-        slopes.append(np.where(is_on[start : start + len(leak)], 1.0, leak))
-        start += len(leak)
+    slopes = form.split(np.where(is_on, 1.0, form.leak))
     functions = form.entering(Dyadic.of(np.eye(n, n + 1)), slopes)  # the constant of each at the end
     entering = [row for z in functions[:-1] for row in z.fractions().tolist()]
     outputs = functions[-1].fractions().tolist()

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from creases._typing import Floats, Ints
-from creases.certify._exact import exact_room
-from creases.certify._maximize.dense import round_up
-from creases.certify._maximize.nodes import FREE, ON, Nodes
+from creases.certify._exact import exact_room, round_up
+from creases.certify._nodes import FREE, ON, Nodes
 from creases.certify.proofs._format import Multipliers
 from creases.certify.proofs._rounding import TINY, gamma
 
@@ -65,34 +64,31 @@ def bound_sum(
     ndarray (units,)
         The coefficient of what leaves each unit.
     """
-    one, dense = nodes.take(i), nodes.dense
-    g = 2 * gamma(dense.n_terms + len(domain.b) + len(offsets))
-    starts, sides = np.cumsum([0, *map(len, dense.leaks)]), one.sides[0]
+    form, output, leak = nodes.form, nodes.form.output, nodes.form.leak
+    g = 2 * gamma(form.n_terms + len(domain.b) + len(offsets))
+    sides = nodes.sides[i]
     signed = np.where(sides == ON, weights.sides, -weights.sides) * (sides != FREE)
     slopes: dict[int, float] = {}
-    effects = np.zeros(dense.n_units)
 
-    def choose(j: int, h: Floats) -> tuple[Floats, Floats, Floats]:
-        part, leak = slice(starts[j], starts[j + 1]), dense.leaks[j]
-        effects[part] = h[0, 0]
-        above, below, chosen = _tangents(one, j, part, h[0, 0], weights.tangents[part])
+    def choose(units: slice, h: Floats) -> tuple[Floats, Floats, Floats]:
+        above, below, chosen = _tangents(nodes, i, units, h[0], weights.tangents[units])
         for unit in chosen:
-            slopes[int(starts[j] + unit)] = float((above if leak[unit] > 1 else below)[unit])
-        return above, below, signed[part]
+            slopes[int(units.start + unit)] = float((above if leak[units][unit] > 1 else below)[unit])
+        return above, below, signed[units]
 
     row, size = weights.rows @ rows, np.abs(weights.rows) @ np.abs(rows)
-    pull = one.pull(dense.output, row[None, None], one.out_slack, choose)
-    G = pull.G[0, 0] - weights.domain @ domain.A
+    slack = np.array([size @ nodes.out_slack[i]])
+    above = nodes.carry_back((row @ output.W)[None], (row @ output.c)[None], slack, np.array([i]), choose=choose)
+    G = above.A[0] - weights.domain @ domain.A
     error = float(
-        pull.error[0, 0]
-        + (size - np.abs(row)) @ one.out_slack[0]
+        above.error[0]
         + g * (np.abs(weights.rows) @ np.abs(offsets))
-        + g * (weights.domain @ (np.abs(domain.b) + np.abs(domain.A) @ nodes.v_size[i]))
+        + g * (weights.domain @ (np.abs(domain.b) + np.abs(domain.A) @ nodes.inputs.size[i]))
     )
     if len(rows) > 1:  # the rows were added up with rounding: out_slack counts g once, for each number of terms again
         error *= 2.0
-    constant = float(pull.constant[0, 0] + weights.rows @ offsets + weights.domain @ domain.b)
-    reach = float(np.maximum(G * nodes.v_low[i], G * nodes.v_high[i]).sum())
+    constant = float(above.b[0] + weights.rows @ offsets + weights.domain @ domain.b)
+    reach = float(np.maximum(G * nodes.inputs.low[i], G * nodes.inputs.high[i]).sum())
     total = constant + reach + 1.01 * error + TINY
     used = Multipliers(
         tuple(weights.rows.tolist()) if weights.rows.any() else (),
@@ -100,15 +96,14 @@ def bound_sum(
         {int(u): float(abs(signed[u])) for u in np.flatnonzero(signed)},
         slopes,
     )
-    return (total if np.isfinite(total) else np.inf), used, effects
+    return (total if np.isfinite(total) else np.inf), used, above.depends[0]
 
 
-def _tangents(one: Nodes, j: int, part: slice, h: Floats, tangents: Floats) -> tuple[Floats, Floats, Ints]:
+def _tangents(nodes: Nodes, i: int, units: slice, h: Floats, tangents: Floats) -> tuple[Floats, Floats, Ints]:
     """Return slopes of lines, of open units those that multipliers mean, and which units these are."""
-    low, high, leak = one.low[0, part], one.high[0, part], one.dense.leaks[j]
-    above, below = one.lines[j].above[0], one.lines[j].below[0]
+    leak, above, below = nodes.form.leak[units], nodes.lines.above[i, units], nodes.lines.below[i, units]
     concave = leak > 1
-    chosen = (one.sides[0, part] == FREE) & (low < 0) & (high > 0) & (leak != 1.0) & np.where(concave, h > 0, h < 0)
+    chosen = nodes.open_units()[i, units] & np.where(concave, h > 0, h < 0)
     share = np.clip(tangents / np.where(chosen, np.abs(h), 1.0), 0.0, 1.0)
     slope = np.clip(leak + (1.0 - leak) * share, np.minimum(leak, 1.0), np.maximum(leak, 1.0))
     return (

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 
 from creases._typing import Floats, Progress
-from creases.certify._exact import LATE_PRODUCTS, MAX_PRODUCTS, exact_outputs
+from creases.certify._exact import LATE_PRODUCTS, MAX_PRODUCTS, exact_outputs, round_down
+from creases.certify._form import Form, search_form
 from creases.certify._maximize.coefficient_search import CoefficientSearch
-from creases.certify._maximize.dense import DenseForm, dense_form, round_down
 from creases.certify._maximize.domain import Domain, propose
 from creases.certify._maximize.linear_program import Solver
 from creases.certify._maximize.queue_search import Limits
@@ -71,9 +71,9 @@ class LeastRow:
     shown_by: ClassVar[Kind] = "bounds"
 
     @cached_property
-    def form(self) -> DenseForm | None:
-        """The network as dense matrices."""
-        return dense_form(self.net)
+    def form(self) -> Form | None:
+        """The network as layers, if its sides can be searched."""
+        return search_form(self.net)
 
     def values(self, X: Floats) -> Floats:
         """Return the values (p,) at points (p, n_in), in floating point."""
@@ -152,9 +152,9 @@ class Coefficient:
     shown_by: ClassVar[Kind] = "gradient"
 
     @cached_property
-    def form(self) -> DenseForm | None:
-        """The network as dense matrices."""
-        return dense_form(self.net)
+    def form(self) -> Form | None:
+        """The network as layers, if its sides can be searched."""
+        return search_form(self.net)
 
     def values(self, X: Floats) -> Floats:
         """Return the coefficient (p,) of the pieces at points (p, n_in), in floating point."""

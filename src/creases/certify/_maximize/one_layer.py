@@ -22,11 +22,11 @@ import numpy as np
 
 from creases._compiled import has_compiled
 from creases._typing import Bools, Floats, Ints
+from creases.certify._form import Form
 from creases.certify._maximize import shrink_kernel
-from creases.certify._maximize.dense import Dense, DenseForm
-from creases.certify._maximize.domain import Domain, outward
-from creases.certify._maximize.nodes import FREE, OFF, ON, Nodes
+from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.shrink_kernel import LOOSE, shrink_boxes
+from creases.certify._nodes import FREE, OFF, ON, Nodes
 from creases.certify.proofs._rounding import TINY, gamma
 from creases.certify.proofs._spec import relu_lines
 
@@ -88,7 +88,7 @@ class LayerSearch:
 
     def __init__(
         self,
-        form: DenseForm,
+        root: Nodes,
         rows: Floats,
         offsets: Floats,
         domain: Domain,
@@ -96,14 +96,13 @@ class LayerSearch:
         search_nodes: Callable[[Ints, float], bool],
     ) -> None:
         self.reaches, self.search_nodes, self.box = reaches, search_nodes, domain.box
-        dense: Dense = form.around(domain.middle)
-        self.middle, self.leak = dense.middle, dense.leaks[0]
-        self.B, self.c = dense.bends[0].B, dense.bends[0].c
-        self.L, self.F, self.f = rows @ dense.output.B, rows @ dense.output.W[0], rows @ dense.output.c + offsets
-        low, high = outward(domain.box, dense.middle)
-        root = Nodes(dense, low[None], high[None], np.full((1, dense.n_units), FREE, np.int8))
+        form, (low,), (high,) = root.form, root.inputs.low, root.inputs.high
+        self.middle, self.leak = domain.middle, form.leak
+        self.B, self.c = form.layers[0].W, form.layers[0].c
+        self.L, self.F = np.split(rows @ form.output.W, [form.n_in], axis=1)
+        self.f = rows @ form.output.c + offsets
         self.lost = root.lost[-1][0]
-        self.slack, g = root.slack[0][0], 2 * gamma(dense.n_terms + len(offsets))
+        self.slack, g = root.slack[0], 2 * gamma(form.n_terms + len(offsets))
         self.row_slack = 2 * (np.abs(rows) @ root.out_slack[0] + g * np.abs(offsets))  # (k,)
         self.gamma = g
         # Twice the half of each unit's and each row's range is the scale of its multiplier.
@@ -115,8 +114,8 @@ class LayerSearch:
         self.edges = np.searchsorted(at, np.arange(len(self.c) + 1)), column, self.B[at, column]
         self.units, self.constants = np.stack([self.c, self.slack, self.leak]), np.stack([self.f, self.row_slack])
         k, m = len(offsets), len(self.c)
-        lines = root.lines[0]
-        self.root = _Batch(root.sides, low[None], high[None], np.full((1, k), 1.0 / k), lines.below, np.zeros((1, m)))
+        below, betas = root.lines.below, np.zeros((1, m))
+        self.root = _Batch(root.sides, low[None], high[None], np.full((1, k), 1.0 / k), below, betas)
         norms = np.maximum(np.linalg.norm(self.B, axis=1), 1e-300)
         self.overlap = np.abs((self.B / norms[:, None]) @ (self.B / norms[:, None]).T)
         self.useless = 0  # batches in a row whose boxes did not shrink
@@ -341,6 +340,6 @@ def _set_side(nodes: _Batch, units: Ints, sides: Ints | int) -> _Batch:
     return replace(nodes, sides=new)
 
 
-def is_made_for(form: DenseForm, domain: Domain) -> bool:
+def is_made_for(form: Form, domain: Domain) -> bool:
     """Whether a network has one bend of ReLUs or leaky ones, and the domain is a box."""
-    return len(form.leaks) == 1 and domain.is_box and bool(((form.leaks[0] >= 0) & (form.leaks[0] < 1)).all())
+    return len(form.layers) == 1 and domain.is_box and bool(((form.leak >= 0) & (form.leak < 1)).all())

@@ -10,12 +10,12 @@ from functools import lru_cache
 import numpy as np
 
 from creases._typing import Floats, Ints, Progress
-from creases.certify._maximize.dense import Dense, DenseForm
+from creases.certify._form import Form
 from creases.certify._maximize.domain import Domain, outward
 from creases.certify._maximize.linear_program import Solver
 from creases.certify._maximize.multipliers import shift_rows
-from creases.certify._maximize.nodes import FREE, OFF, ON, Nodes
 from creases.certify._maximize.queue_search import Limits, QueueSearch
+from creases.certify._nodes import OFF, ON, Balls, Nodes, root_node
 from creases.certify.proofs._format import Leaf
 
 #: About how long each number of a relaxation takes.
@@ -45,12 +45,12 @@ class SideSearch(QueueSearch):
 
     batch = 16
 
-    def __init__(self, form: DenseForm, domain: Domain, limits: Limits, progress: Progress) -> None:
+    def __init__(self, form: Form, domain: Domain, limits: Limits, progress: Progress) -> None:
         super().__init__(domain.middle, limits, progress)
         self.form, self.domain = form, domain
         self.middle = domain.middle
-        self.dense = form.around(self.middle)
-        self.box = outward(domain.box, self.middle)
+        self.root = _root(form, domain.box.tobytes())
+        self.local = self.root.form  #: the network around the middle
         self.constraints = shift_rows(domain.A, domain.b, self.middle)
         self.inner = domain.inner_point()
         self.solver = Solver()
@@ -67,7 +67,7 @@ class SideSearch(QueueSearch):
         """Try points (p, n) and bound the root."""
         self.try_points(start)
         self.solver.until = self.limits.deadline
-        self.bound_nodes(_root(self.dense, *(end.tobytes() for end in self.box)), [0])
+        self.bound_nodes(self.root, [0])
 
     def queue_node(self, nodes: Nodes, i: int, number: int, bound: float, unit: int, leaf: Leaf) -> None:
         """Put a node into the queue, to be split on a unit."""
@@ -97,13 +97,14 @@ class SideSearch(QueueSearch):
 
     def bound_sides(self, sides: Ints, numbers: list[int], known: tuple[Floats, Floats] | None) -> None:
         """Bound nodes of known sides (b, units), with bounds of units that hold already."""
-        low, high = (np.broadcast_to(end, (len(sides), len(end))) for end in self.box)
+        low, high = (np.repeat(end, len(sides), axis=0) for end in (self.root.inputs.low, self.root.inputs.high))
         self.solver.until = self.limits.deadline
-        self.bound_nodes(Nodes(self.dense, low, high, sides, known), numbers)
+        self.bound_nodes(Nodes(self.local, Balls.boxes(low, high), sides, known), numbers)
 
 
 @lru_cache(maxsize=2)
-def _root(dense: Dense, low: bytes, high: bytes) -> Nodes:
+def _root(form: Form, box: bytes) -> Nodes:
     """Return the node without known sides, from which searches for many objectives begin."""
-    v_low, v_high = np.frombuffer(low)[None], np.frombuffer(high)[None]
-    return Nodes(dense, v_low, v_high, np.full((1, dense.n_units), FREE, np.int8))
+    ends = np.frombuffer(box).reshape(-1, 2)
+    middle = ends[:, 0] / 2 + ends[:, 1] / 2
+    return root_node(form.recenter(middle), *(end[None] for end in outward(ends, middle)))

@@ -11,15 +11,16 @@ from typing import Protocol
 import numpy as np
 
 from creases._typing import Floats, Ints, Progress
-from creases.certify._maximize.dense import DenseForm, round_up
+from creases.certify._exact import round_up
+from creases.certify._form import Form
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.exact_leaf import nearby_floats, solve_leaf
 from creases.certify._maximize.multipliers import bound_sum
-from creases.certify._maximize.nodes import FREE, ON, Nodes
 from creases.certify._maximize.one_layer import LayerSearch
 from creases.certify._maximize.queue_search import Extreme, Limits
 from creases.certify._maximize.side_search import SideSearch
 from creases.certify._maximize.triangle import Triangle
+from creases.certify._nodes import FREE, ON, Nodes
 from creases.certify.proofs._format import Leaf
 
 
@@ -47,7 +48,7 @@ class Rows(Protocol):
 class TreeSearch(SideSearch):
     """The search for the largest of the smallest of ``rows y + offsets``, (k, n_out) and (k,)."""
 
-    def __init__(self, objective: Rows, form: DenseForm, domain: Domain, limits: Limits, progress: Progress) -> None:
+    def __init__(self, objective: Rows, form: Form, domain: Domain, limits: Limits, progress: Progress) -> None:
         super().__init__(form, domain, limits, progress)
         self.objective, self.rows, self.offsets = objective, objective.rows, objective.offsets
 
@@ -95,7 +96,7 @@ class TreeSearch(SideSearch):
                     self.lower, self.where = value, x
                 return value >= 0
 
-            search = LayerSearch(self.form, self.rows, self.offsets, self.domain, reaches, self._search_nodes)
+            search = LayerSearch(self.root, self.rows, self.offsets, self.domain, reaches, self._search_nodes)
             is_open = search.run(self.limits.deadline)
         lower = self.proved_value() if np.isfinite(self.lower) else -np.inf
         return Extreme(lower, self.where, np.inf if is_open else max(self.closed, lower))
@@ -147,7 +148,7 @@ class TreeSearch(SideSearch):
         """Bound a node by its relaxation, and queue it if that is not enough."""
         late = self.is_late(nodes, i)
         relaxed = None if late else Triangle(nodes, i, self.constraints).maximize(self.solver, self.rows, self.offsets)
-        leaf, scores = Leaf("bounds"), np.zeros(self.dense.n_units)
+        leaf, scores = Leaf("bounds"), np.zeros(self.form.n_units)
         if relaxed is not None:
             total, multipliers, effects = bound_sum(
                 nodes, i, self.rows, self.offsets, self.constraints, relaxed.weights

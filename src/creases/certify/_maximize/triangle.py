@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from creases._typing import Floats, Ints
-from creases.certify._maximize.dense import Affine
 from creases.certify._maximize.linear_program import Solver
 from creases.certify._maximize.multipliers import Rows, Weights
-from creases.certify._maximize.nodes import FREE, ON, Nodes
+from creases.certify._nodes import FREE, ON, Nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,48 +31,34 @@ class Triangle:
 
     def __init__(self, nodes: Nodes, i: int, domain: Rows) -> None:
         self.nodes, self.i, self.domain = nodes, i, domain
-        dense = nodes.dense
-        low, high = nodes.v_low[i], nodes.v_high[i]
+        form, low, high = nodes.form, nodes.inputs.low[i], nodes.inputs.high[i]
         self.center, self.radius = (low + high) / 2, (high - low) / 2
         self.open: Ints = np.flatnonzero(nodes.open_units()[i])
         self.fixed: Ints = np.flatnonzero(nodes.sides[i] != FREE)
         self.n = len(low)
         self.width = 1 + self.n + len(self.open)
-        start = np.zeros((self.n, self.width))
-        start[:, 0] = self.center
-        start[np.arange(self.n), 1 + np.arange(self.n)] = self.radius
-        values = [start]
-        column = np.full(dense.n_units, -1)
-        column[self.open] = 1 + self.n + np.arange(len(self.open))
-        entering, first = [], 0
-        for function, leak, lines in zip(dense.bends, dense.leaks, nodes.lines, strict=True):
-            z = self._compose(function, values)
-            entering.append(z)
-            columns = column[first : first + len(leak)]
-            h = z * lines.below[i][:, None]  # decided units: both lines are the same
-            h[columns >= 0] = 0.0
-            h[np.flatnonzero(columns >= 0), columns[columns >= 0]] = 1.0
-            values.append(h)
-            first += len(leak)
-        self.output = self._compose(dense.output, values)  # (n_out, width)
-        self.z = np.concatenate([*entering, np.zeros((0, self.width))])  # (units, width)
-
-    def _compose(self, function: Affine, values: list[Floats]) -> Floats:
-        out = np.zeros((len(function.c), self.width))
-        out[:, 0] = function.c
-        for W, value in zip((function.B, *function.W), values, strict=True):
-            out += W @ value
-        return out
+        values = np.zeros((form.output.first, self.width))  # of all variables; those of open units are columns
+        values[: self.n, 0] = self.center
+        values[np.arange(self.n), 1 + np.arange(self.n)] = self.radius
+        columns = 1 + self.n + np.arange(len(self.open))
+        z = np.zeros((form.n_units, self.width))
+        for k, layer in enumerate(form.layers):
+            units = form.units(k)
+            z[units] = layer.W @ values[: layer.first]
+            z[units, 0] += layer.c
+            values[self.n :][units] = z[units] * nodes.lines.below[i, units][:, None]  # decided units: both lines
+            values[self.n + self.open] = 0.0
+            values[self.n + self.open, columns] = 1.0
+        self.output = form.output.W @ values  #: (n_out, width)
+        self.output[:, 0] += form.output.c
+        self.z = z  #: (units, width)
 
     def _rows(self) -> tuple[Floats, Floats]:
         """Return rows ``left w <= right``: the domain's, known sides, ``h >= z``, chords, ``h >= leak z``."""
         nodes, i = self.nodes, self.i
-        leak = np.concatenate([*nodes.dense.leaks, np.zeros(0)])[self.open]
+        leak = nodes.form.leak[self.open]
         sign = np.where(leak > 1, -1.0, 1.0)[:, None]  # a unit that is steeper below 0 is the mirror image
-        above = np.concatenate([*(lines.above[i] for lines in nodes.lines), np.zeros(0)])[self.open]
-        below = np.concatenate([*(lines.below[i] for lines in nodes.lines), np.zeros(0)])[self.open]
-        over = np.concatenate([*(lines.above_at[i] for lines in nodes.lines), np.zeros(0)])[self.open]
-        under = np.concatenate([*(lines.below_at[i] for lines in nodes.lines), np.zeros(0)])[self.open]
+        above, over, below, under = (part[i, self.open] for part in nodes.lines)
         chord, intercept = np.where(leak > 1, below, above), np.where(leak > 1, under, over)
         z, h = self.z[self.open], np.zeros((len(self.open), self.width))
         h[np.arange(len(self.open)), 1 + self.n + np.arange(len(self.open))] = 1.0
@@ -137,12 +122,12 @@ class Triangle:
 
     def _ranges(self) -> tuple[Floats, Floats]:
         low, high = self.nodes.low[self.i][self.open], self.nodes.high[self.i][self.open]
-        leak = np.concatenate([*self.nodes.dense.leaks, np.zeros(0)])[self.open]
+        leak = self.nodes.form.leak[self.open]
         ends = np.stack([leak * low, high, np.zeros(len(low))])
         return 2 * ends.min(axis=0) - ends.max(axis=0), 2 * ends.max(axis=0) - ends.min(axis=0)
 
     def _read(self, point: Floats | None, y: Floats, k: int) -> Relaxed:
-        r, f, p, units = len(self.domain.b), len(self.fixed), len(self.open), self.nodes.dense.n_units
+        r, f, p, units = len(self.domain.b), len(self.fixed), len(self.open), self.nodes.form.n_units
         sides, tangents, gaps = np.zeros(units), np.zeros(units), np.zeros(units)
         sides[self.fixed] = y[r : r + f]
         tangents[self.open] = y[r + f : r + f + p]
@@ -154,6 +139,6 @@ class Triangle:
             w = np.append(1.0, point[: self.width - 1])
             v = self.center + self.radius * np.clip(point[: self.n], -1.0, 1.0)
             z = self.z[self.open] @ w
-            leak = np.concatenate([*self.nodes.dense.leaks, np.zeros(0)])[self.open]
+            leak = self.nodes.form.leak[self.open]
             gaps[self.open] = np.abs(w[1 + self.n :] - np.where(z > 0, z, leak * z))
         return Relaxed(v, gaps, Weights(rows if k else np.zeros(0), y[:r], sides, tangents))

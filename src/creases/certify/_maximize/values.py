@@ -9,7 +9,8 @@ import numpy as np
 
 from creases._typing import Floats
 from creases.certify._case import dot
-from creases.certify._maximize.dense import DenseForm, round_down, round_up
+from creases.certify._exact import round_down, round_up
+from creases.certify._form import Form
 from creases.certify.proofs._checker.parts import Dyadic, to_fractions
 
 
@@ -18,7 +19,7 @@ def exact_least(rows: Floats, offsets: Floats, y: list[Fraction]) -> Fraction:
     return min(dot(row, y) + Fraction(offset) for row, offset in zip(rows.tolist(), offsets.tolist(), strict=True))
 
 
-def exact_coefficient(form: DenseForm, row: Floats, column: int, x: Floats) -> float | None:
+def exact_coefficient(form: Form, row: Floats, column: int, x: Floats) -> float | None:
     """Return a coefficient at a point (n,), without rounding but the last, down; None where the point is on a crease.
 
     A unit at 0 all around the point is on no crease: its slope does not matter.
@@ -26,7 +27,7 @@ def exact_coefficient(form: DenseForm, row: Floats, column: int, x: Floats) -> f
     if form.exact_functions is None:
         return None
     entering = form.entering(Dyadic.of(x))[:-1]
-    slopes = [np.where(z.whole > 0, 1.0, leak) for z, leak in zip(entering, form.leaks, strict=True)]
+    slopes = [np.where(z.whole > 0, 1.0, layer.leak) for z, layer in zip(entering, form.layers, strict=True)]
     for j, z in enumerate(entering):
         for unit in np.flatnonzero(z.whole == 0):
             if form.gradient(Dyadic.of(np.eye(1, len(z.whole), int(unit))), slopes, j).whole.any():
@@ -34,26 +35,25 @@ def exact_coefficient(form: DenseForm, row: Floats, column: int, x: Floats) -> f
     return round_down(form.gradient(Dyadic.of(row[None]), slopes).fractions()[0, column])
 
 
-def coefficient_above(form: DenseForm, row: Floats, column: int, slopes: list[Floats]) -> float | None:
+def coefficient_above(form: Form, row: Floats, column: int, slopes: list[Floats]) -> float | None:
     """Return a coefficient where units have known slopes, without rounding but the last, up; None if not known."""
     if form.exact_functions is None:
         return None
     return round_up(form.gradient(Dyadic.of(row[None]), slopes).fractions()[0, column])
 
 
-def exact_sign_sum(form: DenseForm, box: Floats, factors: dict[int, Fraction]) -> bool:
+def exact_sign_sum(form: Form, box: Floats, factors: dict[int, Fraction]) -> bool:
     """Whether a sum of multiples of what enters units, of one bend, is at most 0 in a box whatever earlier units do.
 
     True in particular where it cancels: units of a bend whose creases are the same, or meet in one.
     """
-    starts = np.cumsum([0, *map(len, form.leaks)])
-    bends = {int(np.searchsorted(starts, unit, side="right")) - 1 for unit in factors}
+    bends = {int(form.layer_of[unit]) for unit in factors}
     if form.exact_functions is None or len(bends) != 1:
         return False
     bend = bends.pop()
     c, B, *rest = form.exact_functions[bend]
     one = lcm(*(factor.denominator for factor in factors.values()))
-    units = range(int(starts[bend]), int(starts[bend + 1]))
+    units = np.flatnonzero(form.layer_of == bend).tolist()
     weights = Dyadic(np.array([[int(factors.get(unit, Fraction(0)) * one) for unit in units]], dtype=object), 0)
     if any((weights @ W).whole.any() for W in rest):
         return False

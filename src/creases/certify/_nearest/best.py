@@ -10,12 +10,11 @@ from math import isqrt
 import numpy as np
 
 from creases._typing import Bools, Floats
-from creases.certify._exact import exact_outputs
-from creases.certify._maximize.dense import round_up
+from creases.certify._exact import exact_outputs, round_up
 from creases.certify._maximize.values import exact_least
 from creases.certify._nearest.projection import project
 from creases.certify._nearest.question import Goal, Question, dual_length
-from creases.certify._nearest.rounding import Rounding
+from creases.certify._nodes import root_node
 
 #: Points are moved beyond the boundary by at most this share of their distance; if fractions are needed, by the other.
 FAR, FAR_EXACTLY = 1e-8, 3e-7
@@ -56,10 +55,11 @@ class Best:
 
     def _margin(self, point: Floats) -> tuple[float, float]:
         """Return by how much the decision at an input differs, and a bound of the error of that."""
-        question = self.question
-        rounding = Rounding(question.layers, np.abs(point))
-        errors = [rounding.outputs(goal.G, goal.g).max() for goal in question.goals]
-        return question.margin(point), float(max(errors))
+        question, nodes = self.question, root_node(self.question.form, point[None], point[None])
+        rows = np.vstack([goal.G for goal in question.goals])
+        width = (nodes.upper(rows)[0] + nodes.upper(-rows)[0])[0]  # by which bounds of the exact rows are apart
+        size = np.abs(np.concatenate([goal.g for goal in question.goals]))
+        return question.margin(point), float((width + nodes.gamma * size).max())
 
     def _nudge_exactly(self, point: Floats, sides: Bools | None) -> Floats | None:
         """Return a point a tiny step further on, or this one, whose decision differs in fractions; None if none is."""

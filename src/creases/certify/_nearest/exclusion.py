@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from creases._typing import Floats, Ints
-from creases.certify._form import exact_functions
+from creases.certify._form import exact_functions, to_dyadic
 from creases.certify._maximize.linear_program import Solver
 from creases.certify._nearest.question import Goal, Question
-from creases.certify._nearest.relaxation import Sides
+from creases.certify._nodes import Sides
 from creases.certify.proofs._checker.parts import Dyadic
 from creases.certify.proofs._format import Leaf, Multipliers, Split
 from creases.certify.proofs._record import TreeRecord
@@ -51,15 +51,14 @@ def exclude_goal(question: Question, goal: Goal, deadline: float) -> Exclusion:
     functions = exact_functions(question.net)
     if functions is None:
         return Exclusion(None)
-    exact = [[part if isinstance(part, Dyadic) else Dyadic.of(part) for part in each] for each in functions]
-    return _Excluder(question, goal, exact).run(deadline)
+    return _Excluder(question, goal, [[*map(to_dyadic, each)] for each in functions]).run(deadline)
 
 
 class _Excluder:
     def __init__(self, question: Question, goal: Goal, functions: list[list[Dyadic]]) -> None:
         self.question, self.goal, self.exact = question, goal, functions
         self.floats = [[part.nearest()[0] for part in each] for each in functions]
-        self.leak = np.concatenate([layer.leak for layer in question.layers.layers] or [np.zeros(0)])
+        self.leak = question.form.leak
         self.limits = _limit_rows(question)
         self.solver, self.record = Solver(), TreeRecord()
 

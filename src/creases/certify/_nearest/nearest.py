@@ -360,7 +360,7 @@ def _answer(question: Question, seconds: float, tolerance: float) -> Change:
     solver = _Solver(question, seconds, tolerance)
     solver.solve()
     point = solver.best.point
-    outputs = None if point is None else question.layers.values(point[None])[0][0]
+    outputs = None if point is None else question.form.values(point[None])[0][0]
     return Change(
         x=question.x,
         point=point,

@@ -79,14 +79,14 @@ def bound_distance(
     share = gamma(len(s) + 2 * len(low) + 10)
     value = -float(y @ s + up @ top - down @ bottom)
     value -= share * float(y @ np.abs(s) + up @ np.abs(top) + down @ np.abs(bottom)) + TINY
-    if value <= 0:
+    if not value > 0:  # nan is of overflow
         return Distance(0.0)
     pull = y @ N + limits
     error = share * (y @ np.abs(N) + up + down) + TINY
     size = max(dual_length(np.abs(pull) + error, norm) * (1 + share), SQUARES)
     bound = value / size * (1 - share)
-    if not np.isfinite(reach):
-        return Distance(bound)
+    if not (np.isfinite(reach) and bound > 0):
+        return Distance(bound if bound > 0 else 0.0)
     toward = -pull / size  # toward u >= (value - error |u|) / size, up to the roundings of this division
     lost = float((error / size + share * np.abs(toward)).sum()) * reach
     return Distance(bound, toward, bound - lost * (1 + share))

@@ -13,7 +13,7 @@ import torch
 from creases._typing import Bools, Floats, Ints
 from creases._validation import check_box, check_choice, check_index, check_numbers, check_vector
 from creases.certify._exact import exact_outputs
-from creases.certify._form import Layers, read_layers
+from creases.certify._form import Form, read_form
 from creases.certify._whole_numbers import check_columns
 from creases.certify.proofs._checker.statements import Subject, decision, nearest_goals
 from creases.certify.proofs._format import ClaimKey, NearestStatement
@@ -53,7 +53,7 @@ class Question:
     integer: Bools  #: (n_in,) columns that are whole numbers
     one_hot: tuple[tuple[int, ...], ...]  #: groups of columns of which one is 1 and the others 0
     goals: tuple[Goal, ...]  #: one of them must be reached
-    layers: Layers  #: the network as a function of its input
+    form: Form  #: the network as a function of its input
     asked: NearestStatement  #: the class of x in exact arithmetic, and what it should become
 
     @property
@@ -68,9 +68,9 @@ class Question:
         return moves
 
     @cached_property
-    def local(self) -> Layers:
+    def local(self) -> Form:
         """The network as a function of u."""
-        return self.layers.recenter(self.x, self.weights, self.columns)
+        return self.form.recenter(self.x, self.weights, self.columns)
 
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
@@ -161,7 +161,7 @@ class Question:
 
     def margin(self, point: Floats) -> float:
         """Return by how much the decision at an input (n_in,) differs: 0 for a tie, negative if it does not."""
-        z = self.layers.values(point[None])[0]
+        z = self.form.values(point[None])[0]
         return max(float(goal.margins(z)[0]) for goal in self.goals)
 
     def local_margins(self, u: Floats) -> Floats:
@@ -217,16 +217,16 @@ def pose(
     if (low > high).any():
         column = int((low > high).argmax())
         raise InputError("box", "allow a value for each column", f"none for column {column}")
-    layers = read_layers(work)
+    form = read_form(work)
     exact = exact_outputs(work, point)
-    predicted = decision(layers.values(point[None])[0][0].tolist() if exact is None else exact)
+    predicted = decision(form.values(point[None])[0][0].tolist() if exact is None else exact)
     reached, ends = _check_target(target, work.n_out)
     asked = NearestStatement((), predicted, norm, (), (), np.inf, target=reached, target_range=ends)  # type: ignore[arg-type]
     goals = tuple(
         Goal(key, np.array([row.astype(float) for row in C]), np.array([float(value) for value in e]))
         for key, (C, e) in nearest_goals(Subject(None, n, work.n_out), asked).items()
     )
-    return Question(work, point, norm, scale, low, high, masks["integer"], limited.one_hot, goals, layers, asked)  # type: ignore[arg-type]
+    return Question(work, point, norm, scale, low, high, masks["integer"], limited.one_hot, goals, form, asked)  # type: ignore[arg-type]
 
 
 def _mask(columns: Sequence[int], n: int, name: str) -> Bools:

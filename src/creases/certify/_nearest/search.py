@@ -28,9 +28,8 @@ from creases._typing import Bools, Floats, Ints
 from creases.certify._nearest.best import Best
 from creases.certify._nearest.evidence import Evidence, GoalTree
 from creases.certify._nearest.projection import Distance, Nearest, bound_distance, project
-from creases.certify._nearest.question import Question
-from creases.certify._nearest.relaxation import Balls, OutOfTimeError, Sides, bound_units, lines, upper_bounds
-from creases.certify._nearest.rounding import Rounding
+from creases.certify._nearest.question import Goal, Question
+from creases.certify._nodes import FREE, OFF, ON, Balls, Nodes, OutOfTimeError, Sides, node_lines
 from creases.certify.proofs._rounding import UNIT
 from creases.certify.proofs._spec import Lines
 
@@ -174,8 +173,7 @@ class Search:
     def _begin(self) -> None:
         """Bound the root of every goal, again and again by the plane that is in the way."""
         low, high = self._whole_limits()
-        self.rounding = Rounding(self.net, np.minimum(np.maximum(np.abs(low), np.abs(high)), self.reach))
-        endless, sides = np.full(self.net.n_units, np.inf), np.full(self.net.n_units, -1, np.int8)
+        endless, sides = np.full(self.net.n_units, np.inf), np.full(self.net.n_units, FREE, np.int8)
         roots = self._bound_units([Node(0, 0, sides, -endless, endless, low, high)])
         if not roots:
             self.trees = self.trees[:1] * len(self.trees)  # none has inputs
@@ -230,21 +228,23 @@ class Search:
 
     def _bound_units(self, nodes: list[Node]) -> list[Node]:
         """Return nodes with tighter bounds of units, without those that have no inputs, whose trees are closed."""
-        low, high = (np.array([getattr(node, name) for node in nodes]) for name in ("u_low", "u_high"))
+        bounds, left = self._bounds(nodes), []
+        for i, node in enumerate(nodes):
+            if bounds.is_empty[i]:
+                self.trees[node.goal].show(node.number, Evidence.nothing(int(bounds.clash[i])))
+            else:
+                node.low, node.high = bounds.low[i], bounds.high[i]
+                left.append(node)
+        return left
+
+    def _bounds(self, nodes: list[Node], *, is_bounded: bool = False) -> Nodes:
+        """Bound what enters units of nodes, or take the bounds that they have."""
+        names = ("u_low", "u_high", "sides", "low", "high")
+        u_low, u_high, sides, low, high = (np.array([getattr(node, name) for node in nodes]) for name in names)
         toward = np.array([np.zeros(self.net.n_in) if node.toward is None else node.toward for node in nodes])
         beyond = np.array([node.beyond for node in nodes])
-        balls = Balls.around(self.reach, self.norm, low, high, toward, beyond)
-        sides = np.array([node.sides for node in nodes])
-        least, most = (np.array([getattr(node, name) for node in nodes]) for name in ("low", "high"))
-        bounds = bound_units(self.net, balls, sides, self.rounding.units, least, most, self.deadline)
-        kept = []
-        for i, node in enumerate(nodes):
-            if bounds.some[i]:
-                node.low, node.high = bounds.low[i], bounds.high[i]
-                kept.append(node)
-            else:
-                self.trees[node.goal].show(node.number, Evidence.nothing(bounds.crossed(i)))
-        return kept
+        balls = Balls.around(self.reach, self.norm, u_low, u_high, toward, beyond)
+        return Nodes(self.net, balls, sides, (low, high), is_bounded=is_bounded, deadline=self.deadline)
 
     def _add(self, node: Node) -> None:
         if node.bound >= self.cutoff or not node.split[0]:
@@ -262,10 +262,10 @@ class Search:
                 children += self._split_column(node)
                 continue
             unit = node.split[1]
-            for side, number in enumerate(tree.split(node.number, "unit", unit)):
+            for side, number in zip((OFF, ON), tree.split(node.number, "unit", unit), strict=True):
                 sides, low, high = node.sides.copy(), node.low.copy(), node.high.copy()
                 sides[unit] = side
-                (low if side == 1 else high)[unit] = 0.0
+                (low if side == ON else high)[unit] = 0.0
                 children.append(replace(node, number=number, sides=sides, low=low, high=high))
         for node in self._tighten(self._look(self._bound_units(children)), FAR) if children else []:
             self._add(node)
@@ -309,22 +309,21 @@ class Search:
         if not nodes:
             return []
         self.nodes += len(nodes)
-        low, high = (np.array([getattr(node, name) for node in nodes]) for name in ("low", "high"))
-        sides = np.array([node.sides for node in nodes])
-        bent = (sides < 0) & (low < 0) & (high > 0) & (self.leak != 1)
-        around = [lines(low, high, self.leak, sides, slope) for slope in SLOPES]
+        bounds = self._bounds(nodes, is_bounded=True)
+        bent = bounds.open_units()
+        around = [node_lines(bounds.low, bounds.high, self.leak, bounds.sides, slope) for slope in SLOPES]
         rows = _Rows()
         for number, part in enumerate(around):
-            self._goal_rows(rows, nodes, part, number)
-        self._side_rows(rows, sides, around[0])
+            self._goal_rows(rows, nodes, bounds, part, number)
+        self._side_rows(rows, bounds)
         near = self._project(nodes, rows)
         u = np.array([np.zeros(self.net.n_in) if each.u is None else each.u * self.scale for each in near])
         z, margins = self._pre_activations(u), self.question.local_margins(u)
-        self._show(nodes, near, bent, around)
+        self._show(nodes, bounds, near, around)
         for i, node in enumerate(nodes):
             if node.bound < self.cutoff:
                 here = None if near[i].u is None else (u[i], z[i], float(margins[i]))
-                self._choose_split(node, near[i], i, bent[i], around, here)
+                self._choose_split(node, near[i], i, bounds, bent[i], around, here)
         return nodes
 
     @property
@@ -332,30 +331,35 @@ class Search:
         """The unit of length of projections."""
         return self.reach if np.isfinite(self.reach) and self.reach > 0 else 1.0
 
-    def _goal_rows(self, rows: _Rows, nodes: list[Node], around: Lines, number: int) -> None:
+    def _goal_rows(self, rows: _Rows, nodes: list[Node], bounds: Nodes, around: Lines, number: int) -> None:
         """Add where goals can be reached."""
         for index, goal in enumerate(self.question.goals):
             of = np.array([i for i, node in enumerate(nodes) if node.goal == index], int)
             if not len(of):
                 continue
             k = len(goal.g)
-            W, c = goal.G @ self.net.W, goal.G @ self.net.c + goal.g + self.rounding.outputs(goal.G, goal.g)
+            W, c, error = self._goal_output(goal, bounds)
             of, code = np.repeat(of, k), np.tile(np.arange(k), len(of))
-            above = upper_bounds(self.net, W[code], c[code], around, of, depends=True)
-            rows.add(above.A, above.b, above.depends, of, code, number)
+            above = bounds.carry_back(W[code], c[code], error[of, code], of, around)
+            rows.add(above.A, above.b + above.error, above.depends, of, code, number)
 
-    def _side_rows(self, rows: _Rows, sides: Sides, around: Lines) -> None:
+    def _goal_output(self, goal: Goal, bounds: Nodes) -> tuple[Floats, Floats, Floats]:
+        """Return a goal's rows in the variables, and what their rounding may change in each node (b, k)."""
+        output = self.net.output
+        error = bounds.out_slack @ np.abs(goal.G).T + bounds.gamma * np.abs(goal.g)
+        return goal.G @ output.W, goal.G @ output.c + goal.g, 2 * error
+
+    def _side_rows(self, rows: _Rows, bounds: Nodes) -> None:
         """Add where units can be on their known sides."""
         for k, layer in enumerate(self.net.layers):
             units = self.net.units(k)
-            of, j = np.nonzero(sides[:, units] >= 0)
+            of, j = np.nonzero(bounds.sides[:, units] != FREE)
             if not len(j):
                 continue
-            sign = np.where(sides[of, units.start + j] == 1, 1.0, -1.0)
-            W, c = sign[:, None] * layer.W[j], sign * layer.c[j]
-            above = upper_bounds(self.net, W, c, around, of, depends=True)
-            b = above.b + self.rounding.units[units][j]
-            rows.add(above.A, b, above.depends, of, -1 - units.start - j, 0)
+            sign = np.where(bounds.sides[of, units.start + j] == ON, 1.0, -1.0)
+            slack = bounds.slack[of, units.start + j]
+            above = bounds.carry_back(sign[:, None] * layer.W[j], sign * layer.c[j], slack, of)
+            rows.add(above.A, above.b + above.error, above.depends, of, -1 - units.start - j, 0)
 
     def _project(self, nodes: list[Node], rows: _Rows) -> list[Nearest]:
         """Return the distance of each node's half-spaces from the origin, in the unit of length."""
@@ -369,14 +373,14 @@ class Search:
             near.append(project(np.vstack([N, -A[part]]), ends, *limits, self.norm))
         return near
 
-    def _show(self, nodes: list[Node], near: list[Nearest], bent: Bools, around: list[Lines]) -> None:
+    def _show(self, nodes: list[Node], bounds: Nodes, near: list[Nearest], around: list[Lines]) -> None:
         """Set the bounds of nodes and what shows them; a bound of the node above that is no less holds still.
 
         A bound is that of the combination of rows that the multipliers are for, with one line for each unit, as the
         checker of proofs sees it.
         """
         _, _, depends, _, code, number, starts = self._joined
-        convex, sums = self.leak <= 1, len(self.question.sums[1])
+        convex, sums, bent = self.leak <= 1, len(self.question.sums[1]), bounds.open_units()
         evidence = []
         for i, (_, y, limits) in enumerate(near):
             part = slice(starts[i], starts[i + 1])
@@ -385,37 +389,41 @@ class Search:
                 Evidence.of(y, sums, limits, code[part], depends[part], slopes, number[part], bent[i], convex)
             )
         scale = self.scale
-        for node, each, shown in zip(nodes, evidence, self._combine(nodes, evidence, around[0]), strict=True):
+        for node, each, shown in zip(nodes, evidence, self._combine(nodes, evidence, bounds), strict=True):
             if shown.bound * scale > node.bound or node.evidence is None:
                 node.evidence, node.bound = each, shown.bound * scale
                 self.trees[node.goal].show(node.number, each, node.bound)
                 node.toward, node.beyond = shown.toward, shown.beyond * scale * (1 - 1e-15)
 
-    def _combine(self, nodes: list[Node], evidence: list[Evidence], around: Lines) -> list[Distance]:
+    def _combine(self, nodes: list[Node], evidence: list[Evidence], bounds: Nodes) -> list[Distance]:
         """Return the distances that evidence shows, in the unit of length."""
-        net, units, convex = self.net, self.rounding.units, self.leak <= 1
+        around, convex, b = bounds.lines, self.leak <= 1, len(nodes)
         free = np.where(convex, around.below, around.above)
-        entering, W, c = np.zeros(free.shape), np.zeros((len(nodes), net.W.shape[1])), np.zeros(len(nodes))
+        entering, W, (c, error) = np.zeros(free.shape), np.zeros((b, self.net.output.first)), np.zeros((2, b))
         for index, goal in enumerate(self.question.goals):
-            rows, constants = goal.G @ net.W, goal.G @ net.c + goal.g + 2 * self.rounding.outputs(goal.G, goal.g)
+            rows, constants, errors = self._goal_output(goal, bounds)
             for i, (node, each) in enumerate(zip(nodes, evidence, strict=True)):
                 if node.goal == index:
                     k = len(each.goal)
-                    W[i], c[i] = each.goal @ rows[:k], each.goal @ constants[:k] + 2 * (each.sides @ units[each.units])
+                    W[i], c[i], error[i] = (each.goal @ part[:k] for part in (rows, constants, 2 * errors[i]))
                     free[i, each.bent] = each.slopes
-                    entering[i, each.units] = np.where(node.sides[each.units] == 1, each.sides, -each.sides)
-        mixed = around._replace(below=np.where(convex, free, around.below), above=np.where(convex, around.above, free))
-        above = upper_bounds(net, W, c, mixed, np.arange(len(nodes)), entering=entering)
+                    entering[i, each.units] = np.where(node.sides[each.units] == ON, each.sides, -each.sides)
+        below, slopes = np.where(convex, free, around.below), np.where(convex, around.above, free)
+
+        def choose(units: slice, _: Floats) -> tuple[Floats, Floats, Floats]:
+            return slopes[:, units], below[:, units], entering[:, units]
+
+        above = bounds.carry_back(W, c, error, np.arange(b), choose=choose)
         N, s = self.question.sums
         scale, reach = self.scale, self.reach / self.scale
-        A, b, shown = -above.A, above.b / scale, []
+        A, ends, shown = -above.A, (above.b + 2 * above.error) / scale, []
         for i, (node, each) in enumerate(zip(nodes, evidence, strict=True)):
-            polytope = np.vstack([N, A[i]]), np.append(s / scale, b[i]), node.u_low / scale, node.u_high / scale
+            polytope = np.vstack([N, A[i]]), np.append(s / scale, ends[i]), node.u_low / scale, node.u_high / scale
             shown.append(bound_distance(np.append(each.sums, 1.0), each.limits, polytope, self.norm, reach))
         return shown
 
     def _choose_split(
-        self, node: Node, near: Nearest, i: int, bent: Bools, around: list[Lines], here: Point | None
+        self, node: Node, near: Nearest, i: int, bounds: Nodes, bent: Bools, around: list[Lines], here: Point | None
     ) -> None:
         """Choose what to split a node on, and offer its nearest point where that may have a different decision."""
         A, b, depends, _, code, number, starts = self._joined
@@ -437,7 +445,7 @@ class Search:
                 self._offer_inside(node, A[part], b[part], known)
         if not node.split[0]:
             node.split = self._fraction(node, u, question.whole)
-            node.split = node.split if node.split[0] else self._contradicted(node, z)
+            node.split = node.split if node.split[0] else self._contradicted(node, z, bounds.slack[i])
 
     def _offer_inside(self, node: Node, A: Floats, b: Floats, sides: Bools | None) -> None:
         """Offer the nearest point a little inside of a region and beyond its goal, where a corner is no answer."""
@@ -499,14 +507,14 @@ class Search:
             v = np.hstack([v, np.where(z[-1] > 0, z[-1], layer.leak * z[-1])])
         return np.hstack(z)
 
-    def _contradicted(self, node: Node, z: Floats) -> tuple[str, int, float]:
+    def _contradicted(self, node: Node, z: Floats, slack: Floats) -> tuple[str, int, float]:
         """Return the unit that is farthest from the side that bounds leave it; nothing if there is none.
 
         Bounds hold for inputs that reach the goal; a point is among them only if the rows say so too.
         """
         wrong = np.where(node.low >= 0, -z, np.where(node.high <= 0, z, 0.0)) * (node.sides < 0)
         unit = int(wrong.argmax()) if len(wrong) else 0
-        return ("unit", unit, 0.0) if wrong.max(initial=0.0) > self.rounding.units.max(initial=0.0) else ("", 0, 0.0)
+        return ("unit", unit, 0.0) if wrong.max(initial=0.0) > slack.max(initial=0.0) else ("", 0, 0.0)
 
     def _fraction(self, node: Node, u: Floats, among: Bools) -> tuple[str, int, float]:
         """Return the column among some (n,) that is farthest from a whole number at u; nothing if all are whole."""

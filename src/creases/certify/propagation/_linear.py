@@ -417,7 +417,7 @@ def gradient_bounds(bounds: LinearBounds, rows: Tensor) -> dict[int, Interval]:
                 known = gradients.get(value)
                 if known is not None:
                     part = Interval(add_down(known.low, part.low), add_up(known.high, part.high))
-                gradients[value] = part
+                gradients[value] = part.without_overflow()
     if 0 not in gradients:
         zero = rows.new_zeros(boxes, k, *net.input_shape)
         gradients[0] = Interval(zero, zero)
