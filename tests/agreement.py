@@ -44,8 +44,9 @@ def points(shape: tuple[int, ...], count: int = 4, seed: int = 1) -> Tensor:
 
 def assert_agrees(model: nn.Module, shape: tuple[int, ...], net: creases.Network | None = None) -> creases.Network:
     """Values to 1e-12 and pieces equal to autograd's Jacobian; returns the network."""
-    net = creases.read(model, shape) if net is None else net
-    reference = copy.deepcopy(model).eval().double()
+    reference = copy.deepcopy(model).eval()
+    net = creases.read(reference, shape) if net is None else net
+    reference = reference.double()
     x = points(shape)
     with torch.no_grad():
         expected = reference(x)

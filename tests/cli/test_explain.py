@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -294,3 +296,11 @@ def test_a_row_without_its_target_is_explained(homes):
     result = CliRunner().invoke(app, ["explain", str(homes.parent / "gap"), "--row", "4"])
     assert result.exit_code == 0, result.output
     assert result.output.startswith("Row 4: predicted price: ")
+
+
+def test_a_wrong_length_is_refused_before_torch_is_imported(wide, tmp_path):
+    path = creases.read(wide).save(tmp_path / "wide.onnx")
+    script = "import sys; from creases.cli import app\ntry: app()\nfinally: print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script, "explain", path, "1,2"], capture_output=True, text=True)
+    assert done.stdout == "False\n"
+    assert done.stderr == "error: INPUT must have 5 numbers, one for each input of the network, got 2\n"

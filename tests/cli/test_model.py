@@ -1,5 +1,8 @@
 """"""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -20,6 +23,15 @@ def test_a_torch_module_is_found_by_file_or_module_name(code, run, spec):
     x = np.array([0.3, -0.2])
     expected = code(torch.from_numpy(x)).detach().numpy()
     np.testing.assert_allclose(load_model(spec)(x), expected, rtol=1e-6)
+
+
+def test_a_warning_is_one_line_without_a_path(code, tmp_path):
+    with (tmp_path / "own_models.py").open("a") as file:
+        file.write("ready.insert(1, torch.nn.Dropout())")
+    words = (sys.executable, "-m", "creases", "describe", "own_models.py:ready")
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    said = "the model is in train mode, which changes its Dropout: it is read as in eval mode; call model.eval() first"
+    assert done.stderr == f"Warning: {said}\n"
 
 
 def test_a_saved_network_is_read(weights, tmp_path):

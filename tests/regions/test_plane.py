@@ -219,7 +219,7 @@ def image_network() -> creases.Network:
             for values in (module.running_mean, module.weight.data, module.bias.data):
                 values.normal_()
             module.running_var.uniform_(0.5, 2)
-    return creases.read(model, input_shape=(1, 4, 4))
+    return creases.read(model.eval(), input_shape=(1, 4, 4))
 
 
 def grid_check(found: PlanePartition, side: int) -> None:

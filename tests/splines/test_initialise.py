@@ -213,7 +213,7 @@ def without_bias() -> nn.Module:
         ),
         (nn.Linear(1, 1), X, {}, "model must have one hidden layer"),
         (
-            nn.Sequential(nn.Linear(1, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 1)),
+            nn.Sequential(nn.Linear(1, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 1)).eval(),
             X,
             {},
             "nothing that changes values between them",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+import warnings
 from importlib import import_module
 from inspect import cleandoc
 from typing import Annotated, Any
@@ -109,9 +110,11 @@ class LazyGroup(TyperGroup):
         return super().shell_complete(ctx, incomplete)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; what creases refuses ends in one line, not in a traceback."""
+        """Run a command; what creases refuses ends in one line, not in a traceback, and a warning is one line."""
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _print_warning
+                return super().invoke(ctx)
         except CreasesError as error:
             from creases.cli.console import print_error
 
@@ -131,6 +134,12 @@ class LazyGroup(TyperGroup):
         twin, option = TWINS[ctx.invoked_subcommand], getattr(error, "option_name", None)
         if option and any(option in parameter.opts for parameter in self.get_command(ctx, twin).params):
             error.message += f"; it is one of creases {twin}"
+
+
+def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    from creases.cli.console import note
+
+    note(f"Warning: {message}")
 
 
 def _plugins() -> dict[str, Any]:

@@ -36,6 +36,23 @@ def load_model(model: str, input_shape: Sequence[int] | None = None) -> Network:
     raise InputError("model", "be an .onnx, .safetensors or .npz file, module:name or path.py:name", repr(model))
 
 
+def input_sizes(model: str) -> tuple[int, ...]:
+    """Return how many numbers an input of an ONNX file may have, without importing torch; () if unknown."""
+    if Path(model).suffix != ".onnx":
+        return ()
+    try:
+        import onnx
+
+        graph = onnx.load(model, load_external_data=False).graph
+    except Exception:  # reading the network says what is wrong
+        return ()
+    weights = {tensor.name for tensor in graph.initializer}
+    shapes = [value.type.tensor_type.shape.dim for value in graph.input if value.name not in weights]
+    batch, *axes = [max(0, axis.dim_value) for shape in shapes[:1] for axis in shape] or [0]
+    size = prod(axes) if axes else batch
+    return (size, size * batch) if size else ()  # the first axis need not be the batch
+
+
 def load_code(model: str) -> Any:
     """Run the code that ``module:name`` or ``path.py:name`` names; return the model, or what the function returns."""
     source, _, name = model.rpartition(":")

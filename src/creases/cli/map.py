@@ -8,7 +8,7 @@ from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -35,8 +35,6 @@ from creases.cli.console import (
 from creases.errors import CreasesError, InputError, LimitError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from creases._document import Document
     from creases._typing import Floats
     from creases.network import Network
@@ -334,13 +332,16 @@ def _write(
     elif path.suffix == ".json":
         write_json({"summary": dict(document.values), **partition.to_dict()}, path)
     else:
-        points = None if data is None else _on_plane(partition, data.X)
-        y = None if data is None else data.y
-        title = f"{partition.count:,} regions"
-        marks = (
-            dict(zip("abc", _on_plane(partition, np.stack(through).reshape(3, -1)), strict=True)) if through else None
-        )
-        _write_picture(partition, path, title=title, color=color.value, X=points, y=y, marks=marks)
+        from creases.show import mark_points, new_figure, plane_height, plot_plane, save_figure, style_context
+
+        figure, (ax,) = new_figure(6.4, plane_height(partition, 6.4))
+        with style_context():
+            points: dict[str, Any] = {} if data is None else {"X": _on_plane(partition, data.X), "y": data.y}
+            plot_plane(partition, ax=ax, color=color.value, **points)
+            if through:
+                mark_points(ax, dict(zip("abc", _on_plane(partition, np.stack(through).reshape(3, -1)), strict=True)))
+            ax.set_title(f"{partition.count:,} regions")
+        save_figure(figure, path)
 
 
 def _on_plane(partition: PlanePartition, points: Floats) -> Floats:
@@ -348,27 +349,6 @@ def _on_plane(partition: PlanePartition, points: Floats) -> Floats:
     import numpy as np
 
     return np.asarray(np.linalg.lstsq(partition.basis, (points - partition.origin).T)[0].T)
-
-
-def _write_picture(
-    partition: PlanePartition,
-    path: Path,
-    *,
-    title: str,
-    color: Literal["regions", "value", "class"],
-    X: ArrayLike | None = None,
-    y: ArrayLike | None = None,
-    marks: Mapping[str, ArrayLike] | None = None,
-) -> Path:
-    """Draw a partition into a ``.png`` or ``.svg`` file, with named points (slice coordinates) marked."""
-    from creases.show import mark_points, new_figure, plane_height, plot_plane, save_figure, style_context
-
-    figure, (ax,) = new_figure(6.4, plane_height(partition, 6.4))
-    with style_context():
-        plot_plane(partition, ax=ax, color=color, X=X, y=y)
-        mark_points(ax, marks or {})
-        ax.set_title(title)
-    return save_figure(figure, path)
 
 
 def map_tiles(

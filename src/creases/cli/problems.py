@@ -21,26 +21,17 @@ def list_problems(as_json: AsJson = False) -> None:
     if as_json:
         print_json({"problems": rows})
         return
-    cells: list[tuple[str, ...]] = [
-        (row["name"], _count(row["rows"]), _count(row["inputs"]), _target(row), row["description"]) for row in rows
-    ]
+    cells: list[tuple[str, ...]] = [(row["name"], *_counts(row), row["description"]) for row in rows]
     print_table("Built-in problems", cells, ("name", "rows", "inputs", "target", "description"), left=(0, 4))
     print_next("creases grow moons --out out/moons")
 
 
 def _describe(name: str) -> dict[str, Any]:
-    """Return what a problem holds; only a description where its files are missing."""
-    from creases.problems import get
-
-    if name in ("mnist", "cifar10"):
-        return _describe_images(name)
-    return dict(get(name).describe().values)
-
-
-def _describe_images(name: str) -> dict[str, Any]:
-    """Describe images as they are stored, in bytes: the rows of the problem would take gigabytes."""
+    """Return what a problem holds, of images as they are stored: the rows of the problem would take gigabytes."""
     import creases.problems as problems
 
+    if name not in ("mnist", "cifar10"):
+        return dict(problems.get(name).describe().values)
     try:
         images = getattr(problems, name)()
     except FileError:
@@ -56,11 +47,9 @@ def _describe_images(name: str) -> dict[str, Any]:
     }
 
 
-def _count(value: int | None) -> str:
-    return "-" if value is None else f"{value:,}"
-
-
-def _target(row: dict[str, Any]) -> str:
+def _counts(row: dict[str, Any]) -> tuple[str, str, str]:
+    """Return rows, inputs and target of a problem in words."""
     if row["task"] is None:
-        return "-"
-    return "number" if row["classes"] is None else f"{row['classes']} classes"
+        return ("-", "-", "-")
+    target = "number" if row["classes"] is None else f"{row['classes']} classes"
+    return (f"{row['rows']:,}", f"{row['inputs']:,}", target)

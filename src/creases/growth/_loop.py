@@ -22,7 +22,7 @@ from creases.growth._samples import InMemorySamples, Samples, as_samples, resolv
 from creases.growth._state import State
 from creases.growth._training import preserve_modes
 from creases.network import read
-from creases.network.surgery import unwrap_module
+from creases.network.surgery import evaluation_mode, unwrap_module
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -206,11 +206,11 @@ def _model_obstacle(model: nn.Module, samples: Samples) -> str:
     if any(parameter.device.type != "cpu" for parameter in model.parameters()):
         return "the model is not on the CPU"
     try:
-        steps = read(model, tuple(samples.example().shape[1:])).steps
+        with evaluation_mode(model):
+            steps = read(model, tuple(samples.example().shape[1:])).steps
     except CreasesError:
         return shown
-    ops = [step.op for step in steps]
-    if ops != ["linear", "relu", "linear"] or steps[1].leak is not None:
+    if [step.op for step in steps] != ["linear", "relu", "linear"] or steps[1].leak is not None:
         return shown
     layers = [dict(model.named_modules()).get(steps[k].path) for k in (0, 2)]
     is_plain = all(isinstance(layer, nn.Linear) and layer.bias is not None for layer in layers)

@@ -32,12 +32,12 @@ def read(
     Parameters
     ----------
     model
-        A ``torch.nn.Module`` (its function in eval mode, read in float64; the module itself does not change), the path
-        of an ``.onnx`` file or an ``onnx.ModelProto``, the path of a network saved with :meth:`Network.save`, the path
-        of an ``.npz`` file with arrays W0, b0, W1, b1, ... (and perhaps a number ``leak``), a list of ``(W, b)``
-        arrays, a fitted ``MLPClassifier`` or ``MLPRegressor`` of scikit-learn, also in a ``Pipeline`` after scalers
-        (its outputs without softmax or logistic function: logits), a fitted estimator of creases, or a network, which
-        is returned as it is.
+        A ``torch.nn.Module`` (its function in eval mode, with a warning where it is in train mode and that differs;
+        read in float64, not changed), the path of an ``.onnx`` file or an ``onnx.ModelProto``, the path of a network
+        saved with :meth:`Network.save`, the path of an ``.npz`` file with arrays W0, b0, W1, b1, ... (and perhaps a
+        number ``leak``), a list of ``(W, b)`` arrays, a fitted ``MLPClassifier`` or ``MLPRegressor`` of scikit-learn,
+        also in a ``Pipeline`` after scalers (its outputs without softmax or logistic function: logits), a fitted
+        estimator of creases, or a network, which is returned as it is.
     input_shape
         Shape of one input, without the batch axis. Needed for modules that do not start with a linear layer.
     leak

@@ -148,9 +148,9 @@ def test_old_style_weight_norm_is_read() -> None:
 
 def test_an_mlp_needs_no_input_shape() -> None:
     assert creases.read(mlp(5, 4, 2)).input_shape == (5,)
-    assert creases.read(nn.Sequential(nn.Flatten(), nn.Dropout(), nn.Linear(12, 2))).input_shape == (12,)
+    assert creases.read(nn.Sequential(nn.Flatten(), nn.Dropout(), nn.Linear(12, 2)).eval()).input_shape == (12,)
     assert creases.read(Lambda(lambda x, w: x.view(x.size(0), -1) @ w, w=torch.ones(3, 2))).input_shape == (3,)
-    normalised = nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 2))
+    normalised = nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 2)).eval()
     assert creases.read(normalised).input_shape == (4,)
 
 
@@ -192,7 +192,8 @@ def test_reading_leaves_the_model_and_the_random_state_alone() -> None:
     flags = [module.training for module in model.modules()]
     pointers = [parameter.data_ptr() for parameter in model.parameters()]
     state = torch.random.get_rng_state()
-    creases.read(model, (3, 8, 8))
+    with pytest.warns(UserWarning, match=r"train mode, which changes its BatchNorm2d: .*model\.eval\(\) first"):
+        creases.read(model, (3, 8, 8))
     assert torch.equal(state, torch.random.get_rng_state())
     assert flags == [module.training for module in model.modules()]
     assert pointers == [parameter.data_ptr() for parameter in model.parameters()]
@@ -202,7 +203,7 @@ def test_reading_leaves_the_model_and_the_random_state_alone() -> None:
 
 
 def test_default_device_and_precision_do_not_matter() -> None:
-    model, x = resnet(), points((3, 8, 8))
+    model, x = resnet().eval(), points((3, 8, 8))
     expected = creases.read(model, (3, 8, 8))(x)
     try:
         torch.set_default_device("meta")

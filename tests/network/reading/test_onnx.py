@@ -355,7 +355,7 @@ def by_hand(module: TwoBranches, alpha: float = 0.1, epsilon: float = 1e-5) -> A
 
 
 def test_onnx_and_the_torch_original_give_the_same_network() -> None:
-    module = seeded(TwoBranches())
+    module = seeded(TwoBranches()).eval()
     from_torch, from_onnx = creases.read(module, (2, 8, 8)), creases.read(by_hand(module))
     x = points((2, 8, 8), 20)
     np.testing.assert_array_equal(from_torch.pattern(x), from_onnx.pattern(x))

@@ -60,7 +60,7 @@ class Named(nn.Module):
 )
 def test_the_module_and_the_remedy_are_named(layer: nn.Module, name: str, why: str) -> None:
     with pytest.raises(ReadError, match=rf"blocks\.1\.act \({name}\): .*{why}"):
-        creases.read(Named(layer))
+        creases.read(Named(layer).eval())
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_hooks_are_refused() -> None:
 
 
 def test_bad_weights_are_named() -> None:
-    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)).eval()
     model[0].bias.data[1] = float("nan")
     with pytest.raises(InputError, match=r"finite weights, got NaN or infinite entries in '0\.bias'"):
         creases.read(model)

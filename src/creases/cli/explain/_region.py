@@ -49,9 +49,12 @@ def load_subject(model_: str, input_: str | None, row: int | None, input_shape: 
     if row is not None:
         raise InputError("row", "come with the folder of a growth run", f"the network {model_}", "give its numbers")
     x = arguments.read_input(input_ or "")
-    net = model.load_model(model_, arguments.parse_shape(input_shape) or arguments.input_shape_of(x))
-    if x.size != net.n_in:
-        raise InputError("input", f"have {net.n_in} numbers, one for each input of the network", f"{x.size}")
+    sizes = model.input_sizes(model_)
+    if not sizes or x.size in sizes:
+        net = model.load_model(model_, arguments.parse_shape(input_shape) or arguments.input_shape_of(x))
+        sizes = (net.n_in,)
+    if x.size not in sizes:
+        raise InputError("input", f"have {sizes[0]} numbers, one for each input of the network", f"{x.size}")
     names = tuple(f"x[{', '.join(map(str, index))}]" for index in np.ndindex(*net.input_shape))
     return Subject(net, x, names, np.ones(net.n_in), "the units of the inputs")
 

@@ -308,7 +308,7 @@ def _similarity(result: Result, data: Data) -> float:
     from creases.network import read
 
     X = data.validation.X[:COMPARED].double()
-    pair = [coefficients(read(model, result.shape), X) for model in (result.original, result.model)]
+    pair = [coefficients(read(model.eval(), result.shape), X) for model in (result.original, result.model)]
     return float(coefficient_cka(pair)[0, 1])
 
 
@@ -318,7 +318,7 @@ def _write(result: Result, out: Path | None, record: Path | None) -> list[Path]:
     files = []
     if out is not None:
         dtype = next(p for p in result.model.parameters()).dtype
-        files.append(read(result.model, result.shape).to(dtype).save(out))
+        files.append(read(result.model.eval(), result.shape).to(dtype).save(out))
     if record is not None:
         files.append(write_json(dict(result.describe().values), record))
     return files

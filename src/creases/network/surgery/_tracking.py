@@ -246,18 +246,13 @@ class UnitTracker:
         """Label results with their units; numbers and None stay as they are."""
         if isinstance(out, Tensor):
             if len(owners) > 1 and units is not None and out.numel():
-                owners = self._owners(units)
+                paths, starts = list(self.flow.first), list(self.flow.first.values())
+                owners = frozenset(paths[bisect_right(starts, n) - 1] for n in units.unique().tolist() if n > 0)
             return self.wrap(out, units, owners)
         if isinstance(out, list | tuple):
             parts = units if isinstance(units, list | tuple) else [None] * len(out)
             return type(out)([self._label(part, unit, owners) for part, unit in zip(out, parts, strict=True)])
         return out
-
-    def _owners(self, units: Tensor) -> Owners:
-        """Return the layers that these units belong to."""
-        paths, starts = list(self.flow.first), list(self.flow.first.values())
-        numbers = units.unique().tolist()  # type: ignore[no-untyped-call]
-        return frozenset(paths[bisect_right(starts, n) - 1] for n in numbers if n > 0)
 
     def _units(self, func: Function, base: str, args: Any, kwargs: Any, out: Any, tracked: list[TrackedTensor]) -> Any:
         """Return the units of an operation's results, in the same structure; None if they cannot be determined."""
@@ -272,7 +267,10 @@ class UnitTracker:
             by_value = base in ("__getitem__", "index_select", "gather", "take", "take_along_dim") and len(tracked) > 1
             return None if by_value else _move_units(func, args, kwargs, zeros=False)
         if base in SPATIAL:
-            return _channel_units(out, x)
+            channel = along(x.units, 1) if x.ndim > 2 else None
+            if channel is None or any(leaf.ndim < 2 or leaf.shape[1] != len(channel) for leaf in tree_leaves(out)):
+                return None
+            return tree_map(lambda leaf: spread(channel, 1, leaf.ndim), out)
         if base in REDUCTIONS and len(tracked) == 1:
             return self._reduce_units(base, args, kwargs, out, x)
         return self._combine_units(base, out, tracked) if base in ELEMENTWISE | REDUCTIONS else None
@@ -391,14 +389,6 @@ def _move_units(func: Function, args: Any, kwargs: Any, *, zeros: bool) -> Any:
         return func(*tree_map(units, args), **tree_map(units, kwargs))
     except RuntimeError:  # an operation that torch has for floating point only
         return None
-
-
-def _channel_units(out: Any, x: TrackedTensor) -> Any:
-    """Return the units after pooling and similar functions, which keep channels."""
-    channel = along(x.units, 1) if x.ndim > 2 else None
-    if channel is None or any(leaf.ndim < 2 or leaf.shape[1] != len(channel) for leaf in tree_leaves(out)):
-        return None
-    return tree_map(lambda leaf: spread(channel, 1, leaf.ndim), out)
 
 
 def varies(units: Tensor, shape: Sequence[int]) -> bool:

@@ -17,7 +17,7 @@ from creases.errors import InputError, ReadError
 from creases.growth.methods._first_order.route import UnitPath
 from creases.growth.methods._first_order.units import check_norm
 from creases.network import Network, Place, read
-from creases.network.surgery import copy_sharing_parameters, get_layer, unwrap_module
+from creases.network.surgery import copy_sharing_parameters, evaluation_mode, get_layer, unwrap_module
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,11 +184,10 @@ def check_place(model: nn.Module, place: Place) -> None:
         path = None  # reading the network shows what its units pass
     if producer.bias is None and not (path and path.has_norm_first):
         raise refuse("it has no bias, so its creases all pass through 0")
-    if path is None:
-        return
-    check_norm(path)
-    if path.is_smooth or path.value_at_zero:
-        raise refuse(f"its bend ({place.bend or 'none'}) has no crease at 0")
+    if path is not None:
+        check_norm(path)
+        if path.is_smooth or path.value_at_zero:
+            raise refuse(f"its bend ({place.bend or 'none'}) has no crease at 0")
 
 
 def can_fold(model: nn.Module, place: Place, input_shape: Sequence[int]) -> bool:
@@ -208,7 +207,8 @@ def subnetwork_at(model: nn.Module, place: Place, input_shape: Sequence[int] | N
     """
     check_place(model, place)
     refuse = partial(_refusal, place)
-    net = read(model, input_shape).to(torch.float64)
+    with evaluation_mode(model):
+        net = read(model, input_shape).to(torch.float64)
     layer = _step(net, place.name, refuse)
     norms = {link.path for link in place.carriers}
     bend = _only_reader(net, layer, norms)

@@ -19,7 +19,7 @@ from creases.network._network import Network
 from creases.network._reading.allocation import AllocationLimit
 from creases.network._reading.functions import read_function
 from creases.network._reading.onnx.operators import OPERATORS, Node
-from creases.network._reading.traced import Recorder, TracedTensor
+from creases.network._reading.traced import TracedTensor
 
 # Functions that an ONNX file defines: how many nodes it has once their calls are replaced by their nodes.
 
@@ -192,7 +192,8 @@ class Graph:
         recorder = x.recorder if isinstance(x, TracedTensor) else None
         for node in self.nodes:
             if recorder is not None:
-                _enter_node(recorder, node)
+                recorder.module, recorder.place, recorder.inside = node.name, f"{node.name} ({node.op})", True
+                recorder.builder.path = recorder.name(node.name)
             missing = [name for name in node.inputs if name not in values]
             if missing:
                 raise FileError(f"{self.source}, node {node.name}: no earlier node computes its input {missing[0]!r}")
@@ -210,11 +211,6 @@ class Graph:
             "Cut the file before it: onnx.utils.extract_model(path, new_path, "
             f"[{self.input.name!r}], [{before!r}]), and read the new file."
         )
-
-
-def _enter_node(recorder: Recorder, node: Node) -> None:
-    recorder.module, recorder.place, recorder.inside = node.name, f"{node.name} ({node.op})", True
-    recorder.builder.path = recorder.name(node.name)
 
 
 def constant(array: Any, what: str) -> Tensor:
