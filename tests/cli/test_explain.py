@@ -58,6 +58,14 @@ def test_the_nearest_change_is_that_of_all_regions_with_its_proof(run, fold):
     assert "0.75 away in the units of the inputs, to class 1; nothing is nearer (proved)" in text
 
 
+def test_without_time_the_region_bounds_the_nearest_change(run, fold):
+    for x, distance, lower in (("-0.25,-0.5", None, 0.25), ("0.25,0.5", 0.125**0.5 / 2, 0.125**0.5 / 2)):
+        change = json.loads(run("explain", fold, x, "--budget", "1e-9", "--json").stdout)["nearest_change"]
+        assert change["proved"] is False
+        assert change["distance"] == (distance and pytest.approx(distance))
+        assert change["lower_bound"] == pytest.approx(lower)
+
+
 def test_the_region_is_described(run, fold):
     e = json.loads(run("explain", fold, "0.25,0.5", "--json").stdout)
     assert [facet["unit"] for facet in e["region"]["facets"]] == [0, 1]

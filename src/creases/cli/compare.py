@@ -244,6 +244,8 @@ def write_comparison(
     command
         The command line that repeats the comparison.
     """
+    import numpy as np
+
     from creases.show import save_figure
     from creases.show.report import MEASURES, plot_measure, write_comparison_report
 
@@ -255,7 +257,7 @@ def write_comparison(
         for key in MEASURES:
             if getattr(result, key) is not None:
                 save_figure(plot_measure(result, key), folder / f"{key}.png")
-    listed = _order(changed)
+    listed = changed.differ[np.argsort(-changed.change[changed.differ], kind="stable")]
     if samples.image is not None and len(listed):
         save_figure(_draw_images(changed, samples, listed[:_DRAWN]), folder / "differences.png")
     record = {
@@ -277,13 +279,6 @@ def as_json(result: Similarity, changed: SampleDifference, samples: Samples) -> 
         "changes": str(changed).splitlines(),
         "decided_differently": [int(i) for i in changed.differ],
     }
-
-
-def _order(changed: SampleDifference) -> Any:
-    """Return the samples with different decisions, the most changed first."""
-    import numpy as np
-
-    return changed.differ[np.argsort(-changed.change[changed.differ], kind="stable")]
 
 
 def _table(changed: SampleDifference, order: Any) -> list[dict[str, int]]:

@@ -19,7 +19,7 @@ from creases.errors import InputError
 
 if TYPE_CHECKING:
     from creases.network import Network
-    from creases.tables import TableSplit
+    from creases.regions import Explanation
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +64,13 @@ def _of_run(folder: Path, input_: str | None, row: int | None) -> Subject:
 
     table, data = load(folder), load_settings(folder).load_split()
     problem, schema = data.problem, table.schema
-    number = None if row is None else _find_row(data, row)
-    x = arguments.read_input(input_ or "") if number is None else problem.X[number]
+    if row is None:
+        x = arguments.read_input(input_ or "")
+    else:  # numbered from 0 as in every report
+        numbers = np.arange(len(problem.X)) if problem.rows is None else problem.rows
+        if row not in numbers:
+            raise InputError("row", f"be a row of the table, from {numbers.min()} to {numbers.max()}", f"{row}")
+        x = problem.X[np.flatnonzero(numbers == row)[0]]
     return Subject(
         schema.decision_network(table.network),
         x,
@@ -76,16 +81,6 @@ def _of_run(folder: Path, input_: str | None, row: int | None) -> Subject:
         problem.classes is None,
         "this input" if row is None else f"{data.names['instance']} {row}",
     )
-
-
-def _find_row(data: TableSplit, row: int) -> int:
-    """Return the sample that is a row of the table, numbered from 0 as in every report."""
-    problem = data.problem
-    numbers = np.arange(len(problem.X)) if problem.rows is None else problem.rows
-    matches = np.flatnonzero(numbers == row)
-    if not len(matches):
-        raise InputError("row", f"be a row of the table, from {numbers.min()} to {numbers.max()}", f"{row}")
-    return int(matches[0])
 
 
 # The piece that decides one input: as plain data, and as tables for people.
@@ -102,15 +97,18 @@ def explain_subject(subject: Subject, budget: float, begin: Callable[..., None])
     begin(f"finding the nearest change of decision (at most {budget:g} s)")
     change = None
     try:
-        change = _nearest_change(subject, budget)
+        change = _nearest_change(subject, budget, why)
     except KeyboardInterrupt:
         note("Interrupted: the nearest change of decision was not searched to its end.")
     named: dict[str, Any] = {"inputs": subject.names, "classes": subject.classes, "is_regression": subject.regression}
     return why.to_dict(**named) | {"nearest_change": change}
 
 
-def _nearest_change(subject: Subject, budget: float) -> dict[str, Any] | None:
-    """Return the nearest change of decision anywhere, with the state of its proof; None where it cannot be searched."""
+def _nearest_change(subject: Subject, budget: float, why: Explanation) -> dict[str, Any] | None:
+    """Return the nearest change of decision anywhere, with the state of its proof; None where it cannot be searched.
+
+    What is known of the region bounds it too: within the nearest crease nothing but the region's boundary changes it.
+    """
     from creases.certify import nearest
 
     if subject.regression:
@@ -121,13 +119,20 @@ def _nearest_change(subject: Subject, budget: float) -> dict[str, Any] | None:
         if error.param == "net":  # too large
             return None
         raise
+    distance, reached, point, lower = answer.distance, answer.reached, answer.point, answer.lower_bound
+    if not answer.proved:
+        near, crease = why.nearest_boundary, why.nearest_crease
+        inside = min(part.distance for part in (near, crease) if part) if near or crease else 0.0
+        lower = max(lower, float(subject.weights.min()) * inside * (1 - 1e-9))  # rounding
+        if near and (length := float(np.linalg.norm(subject.weights * (near.point - subject.x.ravel())))) < distance:
+            distance, reached, point = length, near.classes[1], near.point
     return {
-        "class": None if answer.reached is None else subject.class_name(answer.reached),
-        "distance": answer.distance if math.isfinite(answer.distance) else None,  # JSON has no infinity
-        "lower_bound": answer.lower_bound if math.isfinite(answer.lower_bound) else None,
+        "class": None if reached is None else subject.class_name(reached),
+        "distance": distance if math.isfinite(distance) else None,  # JSON has no infinity
+        "lower_bound": lower if math.isfinite(lower) else None,
         "proved": answer.proved,
         "unit": subject.unit,
-        "point": None if answer.point is None else answer.point.tolist(),
+        "point": None if point is None else point.tolist(),
     }
 
 
@@ -170,7 +175,7 @@ def _nearest_text(change: dict[str, Any] | None) -> str:
     if distance is None:
         if change["proved"]:
             return "none exists (proved)"
-        known = f"; there is none within {bound:.4g} in {unit} (proved)" if bound else ""
+        known = f"; there is none within {bound:.4g} in {unit}" if bound else ""
         return f"none found in the time limit{known}"
     if change["proved"]:
         return f"{distance:.4g} away in {unit}, to {change['class']}; nothing is nearer (proved)"
@@ -191,14 +196,10 @@ def _input_section(e: dict[str, Any]) -> Section:
     box, rows, hidden = e["region"]["bounding_box"], [], e["inputs"][SHOWN:]
     for row in e["inputs"][:SHOWN]:
         numbers = (f"{row[key]:.4g}" for key in ("value", "coefficient", "input_times_gradient"))
-        ends = "" if box is None or len(row["input"]) > 1 else _interval(box[row["input"][0]])
-        rows.append((row["name"], *numbers, ends))
+        low, high = (None, None) if box is None else box[row["input"][0]]
+        ends = f"{'-inf' if low is None else format(low, '.4g')} to {'inf' if high is None else format(high, '.4g')}"
+        rows.append((row["name"], *numbers, "" if box is None or len(row["input"]) > 1 else ends))
     total = sum(row["input_times_gradient"] for row in hidden)
     more = f", and {total:+.4g} from {len(hidden)} more inputs" if hidden else ""
     title = f"{'Margin' if e['names'] else 'Prediction'} = {e['offset']:+.6g} and these products{more}"
     return table(title, ("input", "value", "coefficient", "input × gradient", "in the region"), rows)
-
-
-def _interval(ends: list[float | None]) -> str:
-    low, high = ends
-    return f"{'-inf' if low is None else format(low, '.4g')} to {'inf' if high is None else format(high, '.4g')}"
