@@ -29,6 +29,10 @@ class Call(NamedTuple):
     arguments: dict[str, Any]
 
 
+def call(function: Callable[..., Any], /, **arguments: Any) -> Call:
+    return Call(function, arguments)
+
+
 def model(*widths: int) -> nn.Sequential:
     """Return a perceptron of given widths in float64, always the same."""
     with torch.random.fork_rng():

@@ -137,23 +137,6 @@ def test_lattices_of_few_inputs_and_many_units_are_decided_with_a_proof(n: int, 
             assert exact_value(net, verdict.counterexample) >= Fraction(limit)
 
 
-@pytest.mark.thorough
-def test_bounds_carried_forwards_contain_all_values_at_any_scale() -> None:
-    rng = np.random.default_rng(0)
-    for leak in (0.0, 0.25, 1.0):
-        scale = 10.0 ** rng.integers(-8, 9, size=2)
-        net = random_network(rng, [2, 40, 40, 1], scale, leak)
-        search = few_inputs._Search(read_stages(net), [limit_case(np.stack([-scale, scale], axis=1), 0.0)], False)
-        center = scale * rng.normal(size=(8, 2))
-        for width in (1e-16, 1e-3, 1.0):
-            boxes = np.stack([center - width * scale, center + width * scale], axis=2)
-            x = search._carry(few_inputs._box_functions(boxes))
-            for box, below, above in zip(boxes, x.below[0], x.above[0], strict=True):
-                low, high = below[-1] - np.abs(below[:-1]).sum(), above[-1] + np.abs(above[:-1]).sum()
-                for point in (box[:, 0], box[:, 1], rng.uniform(*box.T)):
-                    assert Fraction(low) <= exact_value(net, point) <= Fraction(high)
-
-
 @pytest.mark.slow
 def test_bounds_of_lattices_contain_their_values_and_mirrors_change_no_value() -> None:
     rng = np.random.default_rng(0)

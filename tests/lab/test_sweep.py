@@ -116,20 +116,6 @@ def test_the_parquet_file_holds_the_table(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.thorough
-def test_killed_often_it_does_every_job_and_repeats_only_what_was_not_stored(tmp_path, environment, whole):
-    found = subprocess.run(
-        [sys.executable, TESTS / "killed_sweeps.py", "often", "15", str(tmp_path / "struck")],
-        env=environment, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    kills, calls = int(found.stdout), counted(tmp_path / "log")
-    assert kills > 5
-    assert len(calls) == 150
-    assert 0 <= calls.total() - 150 <= kills  # one job was at work, at most
-    pd.testing.assert_frame_equal(run(tmp_path / "struck", engine="serial"), whole)
-
-
-@pytest.mark.slow
-@pytest.mark.thorough
 @pytest.mark.parametrize("engine", ["local", "ray"])
 def test_killed_on_an_engine_it_resumes_and_repeats_nothing_that_was_stored(engine, tmp_path, environment, whole):
     folder = tmp_path / "struck"

@@ -145,22 +145,6 @@ def test_the_estimator_retrains_on_all_rows_as_the_experiment_does() -> None:
     assert trace(model.history_) == trace(experiment.history)
 
 
-@pytest.mark.thorough
-def test_the_command_line_makes_the_network_of_the_experiment(problem: Problem, how: str, tmp_path: Path) -> None:
-    experiment = Experiment.from_problem(problem, GrowthConfig(how=how, seed=SEED, budget=SHARED["budget"]))
-    experiment.run(progress=False)
-    columns = {name: problem.X[:, k] for k, name in enumerate(problem.features)}
-    np.savez(tmp_path / "table.npz", **columns, y=problem.y)
-    words = ["grow", tmp_path / "table.npz", "--target", "y", "--task", problem.task, "--out", tmp_path / "run"]
-    words += ["--how", how, "--seed", SEED, "--budget", SHARED["budget"]]
-    result = CliRunner().invoke(app, list(map(str, words)))
-    assert result.exit_code == 0, result.output
-    network = creases.read(tmp_path / "run" / "model.safetensors")
-    assert np.array_equal(network(problem.X), experiment.network(problem.X))
-    history = History.load(tmp_path / "run" / "history.json")
-    assert trace(history) == trace(History.from_json(experiment.history.to_json()))
-
-
 @pytest.mark.slow
 def test_the_studio_makes_the_network_of_the_experiment(problem: Problem, experiment: Experiment) -> None:
     live = LiveRun(problem, RunSettings(problem.name, config=experiment.config), Limits())

@@ -13,7 +13,7 @@ import pytest
 import creases
 from creases.show.studio._exports import Export
 from report_pages import decode_frame
-from studio_page import CSV, DRAWN, FORMULA, IRIS, LINE, MOONS, TABLE, Page
+from studio_page import FORMULA, IRIS, LINE, MOONS, Page
 
 
 def test_the_network_is_exported_for_the_datas_own_units(ended, tmp_path):
@@ -67,26 +67,6 @@ def test_the_exported_code_makes_the_same_network_and_tells_the_same(ended, tmp_
     X = ended.live.data.problem.X
     assert np.array_equal(net(X), ended.live.net(X))
     assert capsys.readouterr().out.strip() == ended.live.history.explain(**ended.live.data.names)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("problem", [TABLE, DRAWN], ids=["table", "drawn"])
-def test_the_code_of_a_steered_run_makes_the_same_network(problem, tmp_path, monkeypatch):
-    (tmp_path / "mine.csv").write_text(CSV)
-    page = Page().start(problem, when="6", hidden=[2, 2], how="tiny", where="hidden2", seed=4).work(6)
-    page.send("pause")
-    assert len(page.run["records"]) == 1
-    page.send("undo")
-    page.steps(1)
-    page.send("undo")  # at the seventh it grew
-    page.steps(2)
-    page.send("grow")
-    page.steps(3)
-    assert page.live.undone
-    net = exported_code(page, tmp_path, monkeypatch)
-    X = page.live.data.problem.X
-    assert net.n_units == page.live.net.n_units > 4
-    assert np.array_equal(net(X), page.live.net(X))
 
 
 @pytest.mark.slow

@@ -74,20 +74,6 @@ def test_targets_keep_the_shape_they_were_given_in(valley: Any) -> None:
     np.testing.assert_array_equal(flat.predict(X), column.predict(X)[:, 0])
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("how", ["fold", "tiny"])
-def test_weights_are_repetition_to_the_last_bit(valley: Any, how: str) -> None:
-    X, y = valley
-    rng = np.random.default_rng(0)
-    weight = rng.integers(0, 4, len(X))
-    X2, y2 = X.repeat(weight, axis=0), y.repeat(weight, axis=0)
-    order = rng.permutation(len(X2))
-    short = {**SHORT, "budget": 20}
-    weighted = GrowingRegressor(how=how, **short).fit(X, y, sample_weight=weight)
-    repeated = GrowingRegressor(how=how, **short).fit(X2[order], y2[order])
-    np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
-
-
 @pytest.mark.slow
 def test_constant_targets_are_met() -> None:
     X = np.random.default_rng(0).normal(size=(30, 2))
