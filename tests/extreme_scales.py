@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -219,22 +219,16 @@ def _bounds(case: ExtremeCase, net: Any, truth: Truth, budget: float, rng: Any) 
 
 
 def _ranges(case: ExtremeCase, net: Any, truth: Truth, budget: float, rng: Any) -> Iterator[str]:
-    answer = output_range(net, case.box, budget=budget)
-    for i in range(net.n_out):
-        values = [y[i] for y in truth.outputs()]
-        yield from _outside(float(answer.low[i]), float(answer.high[i]), values, f"output {i}")
-        yield from _reaches(case, answer, (i,), lambda y, i=i: y[i])
-    yield from _refused(answer.proof, net)
-
-
-def _differences(case: ExtremeCase, net: Any, truth: Truth, budget: float, rng: Any) -> Iterator[str]:
-    answer = output_range(net, case.box, quantity="differences", budget=budget)
-    for i in range(net.n_out):
-        for j in range(i + 1, net.n_out):
-            values = [y[i] - y[j] for y in truth.outputs()]
-            yield from _outside(float(answer.low[i, j]), float(answer.high[i, j]), values, f"difference {i} {j}")
-            yield from _reaches(case, answer, (i, j), lambda y, i=i, j=j: y[i] - y[j])
-    yield from _refused(answer.proof, net)
+    outputs, differences = (output_range(net, case.box, quantity=q, budget=budget) for q in ("outputs", "differences"))
+    asked = [(outputs, (i,), lambda y, i=i: y[i]) for i in range(net.n_out)]
+    pairs = combinations(range(net.n_out), 2)
+    asked += [(differences, (i, j), lambda y, i=i, j=j: y[i] - y[j]) for i, j in pairs]
+    for answer, index, value in asked:
+        values = [value(y) for y in truth.outputs()]
+        yield from _outside(float(answer.low[index]), float(answer.high[index]), values, f"range {index}")
+        yield from _reaches(case, answer, index, value)
+    yield from _refused(outputs.proof, net)
+    yield from _refused(differences.proof, net)
 
 
 def _reaches(case: ExtremeCase, answer: Any, index: Any, value: Callable[[Vector], Fraction]) -> Iterator[str]:
@@ -261,13 +255,8 @@ def _coefficients(case: ExtremeCase, net: Any, truth: Truth, budget: float, rng:
 
 
 def _holds(case: ExtremeCase, net: Any, truth: Truth, budget: float, rng: Any) -> Iterator[str]:
-    values = [y[0] for y in truth.outputs()]
-    for limit in (max(values), (max(values) + min(values)) / 2):
-        try:
-            d = float(limit)
-        except OverflowError:
-            continue
-        row = np.eye(1, net.n_out)
+    values, row = [y[0] for y in truth.outputs()], np.eye(1, net.n_out)
+    for d in _limits(values):
         answer = holds(net, case.box, outputs=(row, [d]), budget=budget)
         if answer.status == "holds" and max(values) > Fraction(d):
             yield f"outputs at most {d:.17g} holds, reached {_show(max(values))}"
@@ -284,6 +273,12 @@ def _holds(case: ExtremeCase, net: Any, truth: Truth, budget: float, rng: Any) -
         yield from _refused(answer.proof, net)
 
 
+def _limits(values: Vector) -> list[float]:
+    """Return limits to ask about: what is reached, and half-way."""
+    limits = max(values), (max(values) + min(values)) / 2
+    return [float(limit) for limit in limits if abs(limit) < Fraction(np.finfo(float).max)]
+
+
 def _decision(y: Vector) -> int:
     return int(y[0] > 0) if len(y) == 1 else y.index(max(y))
 
@@ -291,11 +286,7 @@ def _decision(y: Vector) -> int:
 def _verify(case: ExtremeCase, net: Any, truth: Truth, budget: float, rng: Any) -> Iterator[str]:
     values = [y[0] for y in truth.outputs()]
     n, m = net.n_in, net.n_out
-    for limit in (max(values), (max(values) + min(values)) / 2):
-        try:
-            d = float(limit)
-        except OverflowError:
-            continue
+    for d in _limits(values):
         part = Case(case.box, np.zeros((0, n)), np.zeros(0), -np.eye(1, m), np.zeros((1, n)), np.array([-d]))
         answer = verify(net, Property(n, m, (part,)), budget=budget, proof=True)
         if answer.status == "holds" and max(values) >= Fraction(d):
@@ -356,8 +347,7 @@ def _two_networks(case: ExtremeCase, net: Any, truth: Truth, budget: float, rng:
 
 QUESTIONS: dict[str, Callable[..., Iterator[str]]] = {
     "bounds": _bounds,
-    "range of outputs": _ranges,
-    "range of differences": _differences,
+    "ranges": _ranges,
     "range of coefficients": _coefficients,
     "holds": _holds,
     "verify": _verify,

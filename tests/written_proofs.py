@@ -10,38 +10,22 @@ import torch
 from torch import nn
 
 import creases
+from agreement import Lambda
 from creases.certify import decide_sides, holds, monotone, nearest, output_range
 from creases.certify.differences import compare_decisions, largest_difference
 from creases.certify.proofs import check_proof
 
 
-class Residual(nn.Module):
-    """``x + W relu(V x)``."""
+class Branch(nn.Module):
+    """``x + W relu(V x)``, or both terms beside each other."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, *, is_sum: bool) -> None:
         super().__init__()
-        self.inner, self.outer = nn.Linear(size, size), nn.Linear(size, size)
+        self.inner, self.outer, self.is_sum = nn.Linear(size, size), nn.Linear(size, size), is_sum
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x + self.outer(torch.relu(self.inner(x)))
-
-
-class Largest(nn.Module):
-    """The largest of each two neighbors."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x.reshape(len(x), -1, 2).amax(dim=2)
-
-
-class Beside(nn.Module):
-    """A layer of ReLUs beside its own input."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__()
-        self.inner = nn.Linear(size, size)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.cat([x, torch.relu(self.inner(x))], dim=1)
+        branch = self.outer(torch.relu(self.inner(x)))
+        return x + branch if self.is_sum else torch.cat([x, branch], dim=1)
 
 
 BENDS = {"relu": nn.ReLU, "leaky": lambda: nn.LeakyReLU(0.2), "clamp": nn.ReLU6, "steep": lambda: nn.LeakyReLU(2.0)}
@@ -66,11 +50,11 @@ def random_model(rng: np.random.Generator, seed: int, kind: str = "") -> tuple[n
         image = [nn.Unflatten(1, (1, 2, 2)), nn.Conv2d(1, 2, 2, padding="same"), nn.ReLU(), *pool, nn.Flatten()]
         layers = [nn.Linear(n, n), *image, nn.Linear(2 * size, width), nn.ReLU()]
     elif kind == "beside":
-        layers += [Beside(width), nn.Linear(2 * width, width), nn.ReLU()]
+        layers += [Branch(width, is_sum=False), nn.Linear(2 * width, width), nn.ReLU()]
     elif kind == "residual":
-        layers += [Residual(width), nn.ReLU()]
+        layers += [Branch(width, is_sum=True), nn.ReLU()]
     elif kind == "largest":
-        layers += [Largest(), nn.Linear(width // 2, width), nn.ReLU()]
+        layers += [Lambda(lambda h: h.reshape(len(h), -1, 2).amax(dim=2)), nn.Linear(width // 2, width), nn.ReLU()]
     elif rng.integers(2):
         layers += [nn.Linear(width, width), bend()]
     model = nn.Sequential(*layers, nn.Linear(width, m)).double()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -62,24 +64,18 @@ def test_a_region_with_ends_beyond_floats_is_no_error(seed: int) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("seed", [10021, 10070])
-def test_a_unit_whose_effect_on_a_coefficient_vanishes_in_floats_is_still_open(seed: int) -> None:
-    assert not list(judge(chain_case(seed), seed, 0.5, ("range of coefficients", "monotone")))
-
-
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_a_negative_slope_that_vanishes_in_floats_is_not_above_zero() -> None:
-    assert not list(judge(chain_case(10077), 10077, 0.5, ("range of coefficients", "monotone")))
-
-
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_a_distance_that_overflows_excludes_nothing() -> None:
-    assert not list(judge(chain_case(10163), 10163, 0.5, ["nearest"]))
-
-
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_no_radius_is_larger_than_the_distance_to_a_crease_of_large_weights() -> None:
-    assert not list(judge(network_case(10195), 10195, 0.5, ["nearest"]))
+@pytest.mark.parametrize(
+    ("make", "seed", "questions"),
+    [
+        pytest.param(chain_case, 10021, ["range of coefficients"], id="a unit whose effect vanishes in floats is open"),
+        pytest.param(chain_case, 10070, ["monotone"], id="so it is for a slope that is not monotone"),
+        pytest.param(chain_case, 10077, ["range of coefficients"], id="a slope that becomes -0 is not above 0"),
+        pytest.param(chain_case, 10163, ["nearest"], id="a distance that overflows excludes nothing"),
+        pytest.param(network_case, 10195, ["nearest"], id="no radius is larger than the distance"),
+    ],
+)
+def test_answers_about_extreme_weights_are_true(make: Any, seed: int, questions: list[str]) -> None:
+    assert not list(judge(make(seed), seed, 0.5, questions))
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
