@@ -33,8 +33,8 @@ from creases.certify._nodes import FREE, OFF, ON, Balls, Nodes, OutOfTimeError, 
 from creases.certify.proofs._rounding import UNIT
 from creases.certify.proofs._spec import Lines
 
-#: Lower lines that goals are bounded with: the steeper side by interval, then all flat, then all steep.
-SLOPES = (None, False, True)
+#: Lower lines that goals are bounded with beside those of the nodes: all flat, then all steep.
+SLOPES = (False, True)
 
 #: Nodes that are split at a time.
 BATCH = 24
@@ -311,7 +311,8 @@ class Search:
         self.nodes += len(nodes)
         bounds = self._bounds(nodes, is_bounded=True)
         bent = bounds.open_units()
-        around = [node_lines(bounds.low, bounds.high, self.leak, bounds.sides, slope) for slope in SLOPES]
+        steeps = [node_lines(bounds.low, bounds.high, self.leak, bounds.sides, slope) for slope in SLOPES]
+        around = [bounds.lines, *steeps]
         rows = _Rows()
         for number, part in enumerate(around):
             self._goal_rows(rows, nodes, bounds, part, number)
