@@ -184,8 +184,7 @@ class Form:
             return None
         ends = [self.n_in, *(layer.first for layer in functions[1:])]
         parts: Any = [[layer.c, *np.split(layer.W, ends[:k], axis=1)] for k, layer in enumerate(functions)]
-        parts = self.multiplied or parts
-        return [[to_dyadic(part) for part in each] for each in parts]
+        return [[*map(to_dyadic, each)] for each in self.multiplied or parts]
 
     def entering(self, x: Dyadic, slopes: list[Floats] | None = None) -> list[Dyadic]:
         """Return what enters each bend, and the outputs, at an input without rounding, or as functions of it.
