@@ -159,3 +159,41 @@ def test_on_a_crease_the_piece_is_that_of_side_zero(outputs: int) -> None:
     at_zero = net.piece(np.zeros(4))  # every unit is on its crease
     assert not net.sides(np.zeros(4)).any()
     assert np.array_equal(at_zero.J, np.zeros((outputs, 4)))
+
+
+@pytest.mark.parametrize(
+    ("function", "creases_at"),
+    [
+        (F.relu, [0]),
+        (lambda x: F.leaky_relu(x, 0.1), [0]),
+        (lambda x: F.prelu(x, torch.tensor([0.2])), [0]),
+        (lambda x: F.rrelu(x), [0]),
+        (lambda x: F.threshold(x, 0.5, 0.5), [0.5]),
+        (F.relu6, [0, 6]),
+        (F.hardtanh, [-1, 1]),
+        (F.hardsigmoid, [-3, 3]),
+        (F.softshrink, [-0.5, 0.5]),
+        (lambda x: x.clamp(-2, 1), [-2, 1]),
+        (lambda x: x.clamp_min(0.5), [0.5]),
+        (lambda x: x.clamp_max(0.5), [0.5]),
+        (torch.abs, [0]),
+        (lambda x: x.norm(1, dim=1), [0]),
+        (lambda x: torch.maximum(x, 2 * x), [0]),
+        (lambda x: torch.minimum(x, 2 * x), [0]),
+        (lambda x: torch.cat([x, 2 * x, -1 - x], 1).amax(1), [-0.5, 0]),
+        (lambda x: torch.cat([x, 2 * x, 1 + 3 * x], 1).min(1).values, [-1]),
+        (lambda x: F.max_pool1d(torch.cat([x, 2 * x], 1)[:, None], 2), [0]),
+        (lambda x: torch.where(x >= 0, x, 0.1 * x), [0]),
+        (lambda x: x * (x > 0), [0]),
+        (lambda x: x.masked_fill(x < 0.5, 0.5), [0.5]),
+    ],
+)
+def test_on_a_crease_a_unit_has_side_zero_and_of_a_tie_the_first_counts(function, creases_at: list[float]) -> None:
+    net = creases.read(Lambda(function), (1,))
+    for at in creases_at:
+        low, middle, high = net.sides(np.array([[at - 1e-3], [at], [at + 1e-3]]))
+        assert (low != high).any()
+        np.testing.assert_array_equal(middle, np.minimum(low, high))
+        J, y = net.piece(np.array([at], float))
+        np.testing.assert_allclose(J @ [at] + y, np.ravel(net(np.array([at], float))), rtol=0, atol=1e-15)
+        assert min(abs(J - net.piece(np.array([at + step])).J) for step in (-1e-3, 1e-3)) == 0

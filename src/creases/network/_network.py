@@ -109,7 +109,8 @@ class Network(Program):
         """Return the affine function ``J x + y`` that holds at ``x``: J (b, n_out, n_in), y (b, n_out).
 
         For a single point J is (n_out, n_in) and y (n_out,). Inside a region J equals autograd's Jacobian. On a crease
-        the piece is that of one of the sides; torch's gradient may be that of another, or of none (0 for abs).
+        a unit that is 0 has side 0, and of candidates that tie the first counts, as ``sides`` says; torch's gradient
+        may be that of another side, or of none (0 for abs). Where creases meet, these sides may be those of no region.
         """
         batch, single = self._finite_batch(x)
         parts = list(piece_batches(self, batch, memory_limit()))

@@ -13,7 +13,7 @@ from creases._validation import check_number
 from creases.errors import FileError, InputError
 from creases.network._formats.safetensors import load_program
 from creases.network._network import Network
-from creases.network._reading.arrays import from_arrays, is_sklearn, read_sklearn
+from creases.network._reading.arrays import from_arrays, is_sklearn, read_npz, read_sklearn
 
 #: What functions that take a network accept: see :func:`as_network`.
 NetworkLike = Network | nn.Module | str | Path
@@ -153,8 +153,6 @@ def _read_file(path: Path, shape: tuple[int, ...] | None, max_memory: float | No
 
         return read_onnx(path, shape, max_memory=max_memory)
     if suffix == ".npz":
-        from creases.network._reading.arrays import read_npz
-
         return read_npz(path)
     program = load_program(path)
     return Network(program.steps, program.input_shape, program.link)

@@ -242,6 +242,8 @@ def _recurrence(x: torch.Tensor) -> torch.Tensor:
         IMAGE,
     ),
     ("where, a maximum", Lambda(lambda x, y=None: (lambda a, b: torch.where(a > b, a, b))(x, x.flip(1))), VECTOR),
+    ("where, computed twice", Lambda(lambda x: torch.where(x > 1 - 2 * x, x, 1 - 2 * x)), VECTOR),
+    ("where, with more in common", Lambda(lambda x: (lambda b: torch.where(x > 0, b + 3 * x, b))(x.flip(1))), VECTOR),
     ("where, a minimum", Lambda(lambda x: (lambda a, b: torch.where(a > b, b, a))(x, x.flip(1))), VECTOR),
     ("times a mask", Lambda(lambda x: x * (x > 0)), VECTOR),
     ("times a mask of numbers", Lambda(lambda x: (x >= 0).to(x.dtype) * x), VECTOR),

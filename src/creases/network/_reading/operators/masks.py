@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,9 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from creases.network._reading.builder import Const, ProgramBuilder, Value
+from creases.network._reading.builder import ProgramBuilder, Value
 from creases.network._reading.operators.arithmetic import Operand, add, mul, sub
-from creases.network._reading.operators.bends import maximum, minimum
 from creases.network._reading.operators.names import refusal
 
 
@@ -55,62 +55,61 @@ def product(builder: ProgramBuilder, input: Any, other: Any) -> Value:
 
 
 def _bend(builder: ProgramBuilder, z: Value, above: Operand, below: Operand) -> Value:
-    """Add what is ``above`` where z > 0 and ``below`` elsewhere, if both are lines in z that meet at z = 0.
+    """Add what is ``above`` where z > 0 and ``below`` elsewhere, if they differ by a multiple of z.
 
-    With above = a z + c and below = b z + c this is ``c + a leaky(z)`` with slope b / a, where a is not 0.
+    With above = below + k z this is ``below + k relu(z)``, with below = b z + c also ``c + a leaky(z)``, a = b + k.
     """
-    step = builder.steps[z.number - 1] if z.number else None
-    if step and step.op == "add" and step.options["signs"] == [1, -1] and step.offset is None:
-        values = [part.number if isinstance(part, Value) else None for part in (above, below)]
-        if values == list(step.inputs):
-            return maximum(builder, above, below)
-        if values == list(step.inputs[::-1]):
-            return minimum(builder, above, below)
-    (a, c), (b, d) = (_line(builder, part, z) for part in (above, below))
-    if not torch.allclose(c, d, rtol=1e-12, atol=0.0):
+    of_z, of_above, of_below = (_terms(builder, part, z.shape) for part in (z, above, below))
+    base = next((base for base, slope in of_z.items() if base >= 0 and bool((slope != 0).all())), None)
+    if base is None:
+        raise builder.error("selects by a value that does not depend on the input in some entries")
+    k, b = ((over[base] - under[base]) / of_z[base] for over, under in ((of_above, of_below), (of_below, {base: 0.0})))
+    rests = {}
+    for number in of_z.keys() | of_above.keys() | of_below.keys():
+        terms = torch.stack([of_above[number], -of_below[number], -k * of_z[number]])
+        rests[number] = bool((terms.sum(0).abs() > 1e-12 * terms.abs().sum(0)).any())
+    if rests.pop(CONSTANT, False) and not any(rests.values()):
         raise builder.error("selects between values that differ where its condition changes, which is a jump")
-    if not bool((a != 0).all()):
-        if not bool((b != 0).all()):
-            bent = add(builder, builder.scale(builder.relu(z), a - b), builder.scale(z, b))
-            return builder.shift(bent, c)
-        z, a, b = builder.scale(z, -1.0), -b, -a
-    return builder.shift(builder.scale(builder.relu(z, b / a), a), c)
+    if any(rests.values()):
+        raise builder.error(
+            "selects by the sign of a value between others than its multiples; write the bend as relu, maximum, "
+            "minimum or clamp"
+        )
+    a, c = b + k, of_below[CONSTANT] - b * of_z[CONSTANT]
+    is_line = all(torch.allclose(of_below[n], b * of_z[n], rtol=1e-12, atol=0.0) for n in rests)
+    if is_line and bool((a != 0).all()):
+        return builder.shift(builder.scale(builder.relu(z, b / a), a), c)
+    if is_line and bool((b != 0).all()):
+        return builder.shift(builder.scale(builder.relu(builder.scale(z, -1.0), a / b), -b), c)
+    return add(builder, builder.scale(builder.relu(z), k), below)
 
 
-def _line(builder: ProgramBuilder, part: Operand, z: Value) -> tuple[Tensor, Tensor]:
-    """Return slope and constant of a constant or value as a line in z, entry by entry."""
+#: What stands for the constant among the terms of a value.
+CONSTANT = -1
+
+
+def _terms(builder: ProgramBuilder, part: Operand, shape: tuple[int, ...]) -> dict[int, Tensor]:
+    """Return the factor of each value that is no sum itself, by its number, and the constant; 0 where not listed."""
+    terms: dict[int, Tensor] = defaultdict(lambda: torch.zeros(shape, dtype=torch.float64))
     if not isinstance(part, Value):
-        constant = builder.constant(part, z)
-        return torch.zeros(z.shape, dtype=torch.float64), constant.expand(z.shape)
-    sources = _sources(builder, z)
-    for number, (slope, constant) in _sources(builder, part).items():
-        if number in sources and bool((sources[number][0] != 0).all()):
-            of_z, z_constant = sources[number]
-            ratio = slope / of_z
-            return ratio.expand(z.shape), (constant - ratio * z_constant).expand(z.shape)
-    raise builder.error(
-        "selects by the sign of a value between others than its multiples; write the bend as relu, maximum, minimum or "
-        "clamp"
-    )
-
-
-def _sources(builder: ProgramBuilder, value: Value) -> dict[int, tuple[Tensor, Tensor]]:
-    """Return the values of the same shape of which a value is a line, entry by entry: number -> (slope, constant)."""
-    slope, constant = torch.ones(value.shape, dtype=torch.float64), torch.zeros(value.shape, dtype=torch.float64)
-    number, lines = value.number, {value.number: (slope, constant)}
-    while number:
-        step = builder.steps[number - 1]
-        is_line = step.op == "scale" or (step.op == "add" and len(step.inputs) == 1)
-        number = step.inputs[0]
-        shape = builder.steps[number - 1].shape if number else builder.input.shape
-        if not is_line or shape != value.shape:
-            break
-        factor: Const = step.tensors["factor"] if step.op == "scale" else step.options["signs"][0]
+        terms[CONSTANT] = builder.constant(part, Value(0, torch.empty(builder.batch, *shape))).expand(shape)
+        return terms
+    if part.shape != shape:
+        raise builder.error("selects by the sign of a value of another shape")
+    slopes = {part.number: torch.ones(shape, dtype=torch.float64)}
+    while slopes:
+        number = max(slopes)
+        slope, step = slopes.pop(number), builder.steps[number - 1] if number else None
+        shapes = [builder.steps[i - 1].shape if i else builder.input.shape for i in step.inputs] if step else []
+        if step is None or step.op not in ("scale", "add") or any(each != shape for each in shapes):
+            terms[number] = slope
+            continue
         if step.offset is not None:
-            constant = constant + slope * step.offset
-        slope = slope * factor
-        lines[number] = (slope, constant)
-    return lines
+            terms[CONSTANT] = terms[CONSTANT] + slope * step.offset
+        factors = [step.tensors["factor"]] if step.op == "scale" else step.options["signs"]
+        for i, factor in zip(step.inputs, factors, strict=True):
+            slopes[i] = slopes.get(i, 0.0) + slope * factor
+    return terms
 
 
 COMPARISONS: dict[str, Callable[..., Any]] = {
