@@ -55,6 +55,8 @@ def _judge_range(asked: Judge, kind: str, answer: Any, index: tuple[int, ...], r
         ("minimum", answer.minimum, answer.argmin),
         ("maximum", answer.maximum, answer.argmax),
     ):
+        if not np.isfinite(reached[index]):  # there was no time to try an input
+            continue
         error = abs(Fraction(float(reached[index])) - value(where[index])) / size
         if wrong is None and error > ROUNDING:
             wrong = f"{name} {reached[index]:.17g} is not the value at its input", error
