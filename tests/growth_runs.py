@@ -88,6 +88,7 @@ def epochs(*losses: float, validation=None, steps: int = 1) -> list[dict]:
             "validation_loss": other,
             "validation_score": None if other is None else 1 - other,
             "smoothed_loss": other,
+            "smoothed_score": None if other is None else 1 - other,
             "parameters": 10,
             "widths": {},
         }

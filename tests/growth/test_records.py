@@ -204,9 +204,10 @@ def test_a_damaged_explanation_is_refused_by_the_number_of_its_growth_step(histo
         ({"stages": [{**STAGE, "gain": "x"}]}, "the gain of stage 1 must be a number"),
         ({"stages": [STAGE, {**STAGE, "pays": 1}]}, "the pays of stage 2 must be True or False"),
         ({"stages": [{**STAGE, "widths": [2]}]}, "the widths of stage 1 must be a dict"),
+        ({"epochs": [epochs(0.5)[0] | {"smoothed_score": "x"}]}, "the smoothed_score of epoch 1 must be a number"),
     ],
 )
-def test_damaged_settings_and_stages_are_refused(change, says):
+def test_damaged_settings_stages_and_epochs_are_refused(change, says):
     content = json.loads(History(stages=[STAGE], setting={"loss": "'regression'", "budget": "3 epochs"}).to_json())
     assert History.from_json(json.dumps(content)).measure == "R²"
     with pytest.raises(FileError, match=says):

@@ -32,11 +32,12 @@ _PART = Kind("a fraction", lambda value: is_number(value) and 0 <= value <= 1)
 _AMOUNT = Kind("an amount", lambda value: is_number(value) and 0 <= value < inf)
 _METRICS = dict_of(optional(NUMBER))
 _COUNTS = list_of(COUNT)
+_MEASURES = ("score", "validation_loss", "validation_score", "smoothed_loss", "smoothed_score")
 
 _EPOCH = {
     **dict.fromkeys(("epoch", "steps", "parameters"), COUNT),
     **dict.fromkeys(("epochs", "seconds", "multiply_adds", "progress", "loss"), NUMBER),
-    **dict.fromkeys(("score", "validation_loss", "validation_score", "smoothed_loss"), optional(NUMBER)),
+    **dict.fromkeys(_MEASURES, optional(NUMBER)),
     "widths": dict_of(COUNT),
 }
 _RECORD = {

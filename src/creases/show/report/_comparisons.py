@@ -1,6 +1,6 @@
 """Reports of comparisons: a folder in, one HTML file out.
 
-Small networks that the comparison saved are map_networks, on their inputs or on a plane through three samples.
+Small networks that the comparison saved are mapped, on their inputs or on a plane through three samples.
 """
 
 from __future__ import annotations
