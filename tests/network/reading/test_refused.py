@@ -88,7 +88,7 @@ def test_the_module_and_the_remedy_are_named(layer: nn.Module, name: str, why: s
         (lambda x: x.sort(1).values, r"sort\(\): orders network values"),
         (lambda x: torch.relu(x.t()).cumsum(0), r"t\(\): .*batch axis"),
         (lambda x: x.round() + x, r"round\(\): compares or rounds"),
-        (lambda x: x.long() + x, r"long\(\)"),
+        (lambda x: x.long() + x, r"long\(\): rounds network values to integers"),
         (lambda x: x.to(torch.int64) + x, r"rounds network values to integers"),
         (lambda x: x + torch.randn_like(x), r"randn_like\(\): uses random numbers"),
         (lambda x: F.dropout(x), r"dropout\(\): drops entries at random.*training=self.training"),

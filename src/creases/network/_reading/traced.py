@@ -27,6 +27,7 @@ from creases.network._reading.operators.names import (
     CONDITIONS,
     DENSE,
     IDENTITY_FUNCTIONS,
+    INTEGER_CASTS,
     MOVES,
     PERMUTATIONS,
     QUERIES,
@@ -181,7 +182,7 @@ class Recorder:
                 name,
                 "uses a tensor that was changed in place through another view of it; use the out-of-place operation",
             )
-        if name in IDENTITY_FUNCTIONS:
+        if name in IDENTITY_FUNCTIONS | INTEGER_CASTS:
             return self._identity(name, args, kwargs)
         if name in CONDITIONS:
             raise self.error(name, refusal(name))
@@ -299,15 +300,14 @@ class Recorder:
     def _identity(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracedTensor:
         x = next(leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, TracedTensor))
         targets = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.dtype)]
-        if any(not target.is_floating_point for target in targets):
-            raise self.error(name, "rounds network values to integers, which is not continuous")
         if isinstance(x.value, Mask):
-            return self.wrap(x.double(), x.value)
+            return self.wrap(x.bool() if name == "bool" or torch.bool in targets else x.double(), x.value)
+        if name in INTEGER_CASTS or any(not target.is_floating_point for target in targets):
+            raise self.error(name, "rounds network values to integers, which is not continuous")
         if name in ("requires_grad_", "detach_", "retain_grad"):
             return x
         copies: dict[str, Callable[..., Tensor]] = {"clone": torch.clone, "contiguous": Tensor.contiguous}
-        copy = copies.get(name, torch.detach)
-        return self.wrap(copy(x), x.value)
+        return self.wrap(copies.get(name, torch.detach)(x), x.value)
 
     # -- results ------------------------------------------------------------------------------------------------------
 

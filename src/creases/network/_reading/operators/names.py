@@ -27,6 +27,9 @@ IDENTITY_FUNCTIONS = words(
     """
 )
 
+#: Casts that are identities for masks only.
+INTEGER_CASTS = words("int long short bool char byte")
+
 #: Rearrangements of the entries of one tensor, some of which may repeat or drop.
 MOVES = words(
     """
@@ -116,7 +119,6 @@ _DATA = (
     "be read: use maximum, minimum, clamp or relu instead",
     """
     item tolist numpy __bool__ __float__ __int__ __index__ __complex__ __array__ __contains__ equal allclose is_nonzero
-    int long short bool char byte
     """,
 )
 _WRITES = (
