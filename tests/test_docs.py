@@ -1,4 +1,4 @@
-"""The documentation: every code block runs, links lead somewhere, nothing is fetched when a page is opened."""
+"""The documentation: blocks run and print what is quoted, links lead somewhere, opening a page fetches nothing."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def _marked_notebook(path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [_marked(page) for page in PAGES if blocks(page) and page not in GROWTH_PAGES])
-def test_every_block_runs(page, tmp_path, monkeypatch):
+def test_every_block_runs_and_prints_what_is_quoted(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_blocks(page)
 

@@ -100,6 +100,8 @@ def test_planted_units_are_found_and_named():
     assert set(first["constant"]) == {1, 4}  # numbered after 4 was taken away
     assert first["duplicate"] == (2,)
     assert widths(found.model)[0] == 2
+    assert repr(found).startswith("ExactResult(model=")
+    assert len(repr(found)) < 250
 
 
 @pytest.mark.slow

@@ -39,7 +39,7 @@ class Undecided:
     linear: tuple[int, ...]  #: on one side at all samples
 
 
-class Record:
+class Record(OneLine):
     """A result with a model."""
 
     def to_dict(self: Any) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class Record:
         return {name: value for name, value in fields.items() if name not in left_out}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExactResult(Record):
     """A smaller model of the same function, and why it is the same."""
 
@@ -90,7 +90,7 @@ class PruningStep:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PruningResult(Record, OneLine):
+class PruningResult(Record):
     """The smallest model that keeps the accuracy or has the size asked for, and all steps, including those after it."""
 
     model: nn.Module

@@ -204,6 +204,21 @@ def test_the_restored_transformers_do_what_those_fitted_to_the_table_do():
     np.testing.assert_array_equal(problem.X[:, places], expected)
 
 
+@pytest.mark.parametrize(
+    ("text", "like"),
+    [("berlin", "Berlin"), ("Muenchen", "München"), ("Ulm-Süd", "Ulm Süd"), ("Rom", ""), ("zip 10117", ""), ("A2", "")],
+)
+def test_a_value_that_is_likely_misspelled_is_told_with_what_it_may_be(text, like):
+    towns = ["Berlin", "München", "Ulm Süd", "zip 10115", "A1"]
+    encoding = read_table(pd.DataFrame({"town": towns * 4, "y": range(20)}), "y").encoding
+    rows = encoding.transform([{"town": text}])
+    assert rows.notes == (
+        f"column 'town': 1 row with an unknown value ({text!r})"
+        + (f"; it may be {like!r}, written otherwise" if like else ""),
+    )
+    assert rows.unread == (rows.notes if like else ())  # what Python warns of
+
+
 def test_what_is_new_in_new_rows_is_encoded_and_said():
     encoding = read_table(table(), "price").encoding
     row = {"size": "big", "town": "Rom", "member": "no", "floor": None, "when": "2024-05-01", "more": 1}

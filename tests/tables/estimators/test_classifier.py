@@ -314,3 +314,8 @@ def test_a_budget_that_ends_before_held_out_rows_are_predicted_gives_no_validati
     assert model.score(X, y) > 0.9
     assert model.history_.last["validation_score"] is None
     assert "validation" not in model.summary()
+
+
+def test_labels_of_text_and_numbers_are_refused_in_plain_words() -> None:
+    with pytest.raises(InputError, match=r"y must have labels that are all text or all numbers, got 'a' and 1"):
+        GrowingClassifier().fit(np.arange(40.0)[:, None], np.array(["a", 1] * 20, object))

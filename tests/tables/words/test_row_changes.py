@@ -190,6 +190,13 @@ def test_dates_that_are_all_new_years_remain_so():
     assert str(answers.answers[0]) == "t is 1 January 1998 instead of 1 January 1990"
 
 
+def test_a_prompt_shows_what_is_printed():
+    model = creases.fit_table(creases.problems.get("iris"))
+    changes = model.changes(model.data.rows.X[:1], budget=1)
+    assert (repr(changes), repr(changes[0])) == (str(changes), str(changes[0]))
+    assert repr(model.card()) == str(model.card())
+
+
 def test_an_answer_as_a_user_sees_it():
     text = "weight (lb),origin,y (mpg)\n" + "".join(
         f"{1600 + 10 * k},{['USA', 'Japan'][k % 2]},{k + 0.5}\n" for k in range(120)

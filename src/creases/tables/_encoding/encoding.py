@@ -5,9 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,10 +45,10 @@ class EncodedRows:
 
     X: Floats  #: (n, d)
     notes: tuple[str, ...]  #: what was unusual about them: unknown categories, new missing values
-    unread: tuple[str, ...] = ()  #: those of the notes on cells that could not be read
+    unread: tuple[str, ...] = ()  #: those of the notes on cells that could not be read, or are likely misspelled
 
     def warn(self) -> Floats:
-        """Return the rows as numbers, with a :class:`creases.errors.ColumnWarning` of cells that were not readable."""
+        """Return the rows as numbers, with a :class:`creases.errors.ColumnWarning` of cells that are likely wrong."""
         for note in self.unread:
             warnings.warn(note, ColumnWarning, stacklevel=3)
         return self.X
@@ -196,7 +198,7 @@ class TableEncoding:
         check_finite(read, [column.kind for column in self.inputs])
         triples = zip(self.inputs, chosen, read, strict=True)
         notes = [note for column, raw, cells in triples for note in find_unusual(column, raw, cells)]
-        unread = tuple(str(note) for note in notes if note.what not in ("unknown", "missing"))
+        unread = tuple(str(note) for note in notes if note.like or note.what not in ("unknown", "missing"))
         pairs = zip(self.inputs, read, strict=True)
         X = np.concatenate([column.kind.codec.encode(column, cells, self.missing) for column, cells in pairs], axis=1)
         return EncodedRows(X, tuple(map(str, notes)), unread)
@@ -310,16 +312,38 @@ class Unusual:
     what: str  #: ``unknown``, ``missing``, or why cells were read as missing: ``not numbers``, ``not times``
     count: int
     example: str = ""
+    like: str = ""  #: the value that an unknown one is likely to be, misspelled
 
     def __str__(self) -> str:
         if self.what == "unknown":
             words = "an unknown value" if self.count == 1 else "unknown values"
-            text = f"{plural(self.count, 'row')} with {words} ({self.example!r})"
+            hint = f"; it may be {self.like!r}, written otherwise" if self.like else ""
+            text = f"{plural(self.count, 'row')} with {words} ({self.example!r}){hint}"
         elif self.what == "missing":
             text = f"{plural(self.count, 'missing value')}, where the training table had none"
         else:
             text = f"{plural(self.count, 'cell')} read as missing, {self.what} ({self.example!r})"
         return f"column {self.column!r}: {text}"
+
+
+#: Unknown values of a column that are compared with those of the table, and how alike two are that may be the same.
+MAX_SPELLED, ALIKE = 100, 0.85
+
+_TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "æ": "ae", "å": "aa"})
+
+
+def likely_spelling(text: str, levels: Sequence[str]) -> str:
+    """Return the value of which a text is likely a misspelling, "" for none: with the same digits."""
+
+    def plain(text: str) -> str:
+        letters = normalize("NFKD", text.casefold().translate(_TWO_LETTERS))
+        return "".join(letter for letter in letters if letter.isalnum())
+
+    by_plain = {plain(level): level for level in reversed(levels) if level}
+    digits = [letter for letter in text if letter.isdigit()]
+    same = [each for each in by_plain if [letter for letter in each if letter.isdigit()] == digits]
+    near = get_close_matches(plain(text), same, n=1, cutoff=ALIKE)
+    return by_plain[near[0]] if near else ""
 
 
 def find_unusual(column: ColumnEncoding, raw: Column, read: Column, counts: Ints | None = None) -> list[Unusual]:
@@ -331,7 +355,11 @@ def find_unusual(column: ColumnEncoding, raw: Column, read: Column, counts: Ints
         texts, known = kind.codec.texts(read), {*column.levels, ""}
         unknown = np.array([text not in known for text in texts], bool) & (counts > 0)
         if unknown.any():
-            found.append(Unusual(column.name, "unknown", int(counts[unknown].sum()), texts[int(unknown.argmax())]))
+            new = [*dict.fromkeys(texts[k] for k in np.flatnonzero(unknown).tolist())][:MAX_SPELLED]
+            spelled = {text: like for text in new if (like := likely_spelling(text, column.levels))}
+            example = next(iter(spelled), new[0])
+            n_rows = int(counts[unknown].sum())
+            found.append(Unusual(column.name, "unknown", n_rows, example, spelled.get(example, "")))
     if gaps.unread:
         found.append(Unusual(column.name, f"not {kind.codec.plural}", gaps.unread, gaps.example))
     n_missing = int(counts[read.missing].sum()) - gaps.unread

@@ -290,6 +290,12 @@ class Classes(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         return len(self.classes_)
 
     def _make_targets(self, y: Any, classes: Any) -> Floats:
+        labels = np.asarray(y).ravel()
+        kinds = {isinstance(label, str): label for label in labels} if labels.dtype == object else {}
+        if len(kinds) > 1:
+            raise InputError(
+                "y", "have labels that are all text or all numbers", f"{kinds[True]!r} and {kinds[False]!r}"
+            )
         check_classification_targets(y)
         y = column_or_1d(y, warn=True)
         self.classes_ = np.unique(y if classes is None else classes)

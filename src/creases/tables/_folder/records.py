@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 import numpy as np
 
 from creases._schema import expect, is_number
+from creases._typing import Floats, Ints
 
 Record = TypeVar("Record")
 
@@ -67,8 +68,8 @@ def read_record(cls: type[Record], value: Any, where: str, sizes: Mapping[str, i
 def _read(hint: Any, value: Any, where: str, sizes: dict[str, int]) -> Any:
     """Return a value of a type, if plain data are one; ``sizes`` gets what names in shapes stand for."""
     origin, kinds = get_origin(hint), get_args(hint)
-    if origin is Annotated and get_origin(kinds[0]) is np.ndarray:
-        return _read_array(get_args(get_args(kinds[0])[1])[0], kinds[1:], value, where, sizes)
+    if origin is Annotated and kinds[0] in _ARRAYS:
+        return _read_array(_ARRAYS[kinds[0]], kinds[1:], value, where, sizes)
     if origin is Annotated:
         entries = _read(kinds[0], value, where, sizes)
         length = sizes.setdefault(kinds[1], len(entries))
@@ -111,6 +112,9 @@ def _read_array(kind: Any, shape: tuple[Any, ...], value: Any, where: str, sizes
     expect(fits, f"{where} must be {words} finite numbers, got {value!r:.60}")
     return plain.astype(kind)
 
+
+#: Numbers of arrays by their types, which are looked up whole: what they are made of differs between versions of numpy.
+_ARRAYS: dict[Any, Any] = {Floats: np.float64, Ints: np.int64}
 
 _PLAIN: dict[type, tuple[str, Any]] = {
     bool: ("True or False", lambda value: isinstance(value, bool)),

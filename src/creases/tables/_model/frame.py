@@ -131,6 +131,7 @@ class PredictionSummary:
 def _add_unusual(first: tuple[Unusual, ...], second: tuple[Unusual, ...]) -> tuple[Unusual, ...]:
     merged: dict[tuple[str, str], Unusual] = {}
     for each in (*first, *second):
-        known = merged.get((each.column, each.what))
-        merged[each.column, each.what] = each if known is None else replace(known, count=known.count + each.count)
+        known = merged.get((each.column, each.what), replace(each, count=0))
+        told = each if each.like and not known.like else known
+        merged[each.column, each.what] = replace(told, count=known.count + each.count)
     return tuple(merged.values())

@@ -91,6 +91,8 @@ class PointsCard:
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
+    __repr__ = __str__
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, ready for JSON."""
         return {

@@ -355,6 +355,8 @@ class RowChanges:
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
+    __repr__ = __str__
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, ready for JSON."""
         answers = [
@@ -393,6 +395,8 @@ class Changes:
         rows = ["\n".join(answer.lines(size_note=False)) for answer in self.rows]
         note = [SIZE] if any(answer.answers for answer in self.rows) else []
         return "\n\n".join([*(f"Row {k}: {text}" for k, text in enumerate(rows)), *note])
+
+    __repr__ = __str__
 
 
 def _join(names: Sequence[str]) -> str:
