@@ -154,6 +154,20 @@ def test_degenerate_spaces_are_bit_equal_on_any_number_of_threads(n: int, small_
 
 
 @pytest.mark.slow
+def test_polygons_with_impossible_signs_are_cut_on_one_thread(small_lattices, monkeypatch) -> None:
+    net, asked = creases.read(load_case("m3_16x2")), []
+
+    def is_well(face, crossed, words, unit: int) -> bool:
+        asked.append(unit)
+        return len(asked) % 3 > 0
+
+    (expected,) = spaces_on_threads(net, (1,))
+    monkeypatch.setattr(import_module("creases.regions._space.lattice.thread_cuts"), "is_well", is_well)
+    assert_equal(spaces_on_threads(net, (2,))[0], expected)
+    assert len(asked) > 10
+
+
+@pytest.mark.slow
 def test_memory_limits_of_spaces_do_not_depend_on_the_number_of_threads(small_lattices) -> None:
     net = creases.read(load_case("m4_12x2"))
     held: list[list[int]] = []
