@@ -401,6 +401,8 @@ def note_wide(results: Results, names: list[str]) -> None:
         if len(less) > 1 and fmean(less) > stdev(less) / len(less) ** 0.5:
             below.append(f"{name} by {fmean(less):.3f}")
     numbers = {
+        "wide": str(WIDE),
+        "behind_allowed": str(WIDE_ALLOWED),
         "above_wide": f"{fmean(gains.values()):+.3f}",
         "behind_wide": ", ".join(f"{name} {gains[name]:+.3f}" for name in worst if gains[name] < -WIDE_ALLOWED)
         or "none",
@@ -481,6 +483,7 @@ def main() -> None:
         drawn = [(*cases[k % len(cases)], k) for k in range(options.noise)]
         tasks = {f"noise/{columns}/{task}/{k}": (columns, task, k) for columns, task, k in drawn}
         kept = [result["kept"] for result in run_tasks(grow_on_noise, tasks, options.jobs, options.out).values()]
+        note("noise_columns", ", ".join(map(str, NOISE_COLUMNS)))
         note("noise", f"{sum(units > 0 for units in kept)} of {len(kept)}")
         print(f"noise           {sum(units > 0 for units in kept)} of {len(kept)} keep units: {max(kept)} at most")
     if options.count:
