@@ -197,13 +197,8 @@ def mark_units(ax: Axes, partition: PlanePartition, units: Sequence[int]) -> lis
         return []
     segments = partition.vertices[partition.edges[is_marked]]  # (e, 2, 2)
     name = "newest crease" if len(units) == 1 else "newest creases"
-    look: dict[str, Any] = {
-        "colors": style.active_theme().accent,
-        "linewidths": 2.2,
-        "capstyle": "round",
-        "label": name,
-    }
-    lit = LineCollection(list(segments), zorder=3.5, **look)
+    look: dict[str, Any] = {"colors": style.active_theme().accent, "linewidths": 2.2, "capstyle": "round"}
+    lit = LineCollection(list(segments), zorder=3.5, label=name, **look)
     ax.add_collection(lit, autolim=False)
     return [lit]
 

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import Normalize
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.tri import Triangulation
 from numpy.typing import ArrayLike, NDArray
@@ -24,13 +25,16 @@ from creases.show._figures._marks import crease_numbers, mark_growth_step, numbe
 if TYPE_CHECKING:
     from creases.certify import SafetyMap
     from creases.growth import History, Record, Scaling
-    from creases.regions import Boundary, PlanePartition
+    from creases.regions import Boundary, PlanePartition, Topology
 
 
 Coloring = Literal["regions", "random", "value", "class"]
 
 # With more regions than this an SVG holds the sheet and the creases as pixels: no viewer opens that many paths.
 _AS_PATHS = 5_000
+
+#: Share of the plane from which on an island has room for its number.
+_SMALLEST = 0.002
 
 #: Inches that fit on a page.
 _TALLEST = 9.0
@@ -62,7 +66,8 @@ def plot_plane(
         ``"regions"``: each region has one shade, like a sheet of folded paper lit from the upper left;
         ``"random"``: each region has a random pale color;
         ``"value"``: the network's output (the first of several);
-        ``"class"``: the predicted class, in the shades of the sheet.
+        ``"class"``: the predicted class, in the shades of the sheet; the islands of a class that has several are
+        numbered, the largest first.
     X
         Points (n, 2) in slice coordinates.
     y
@@ -96,6 +101,8 @@ def plot_plane(
     _format_axes(ax, partition)
     if color == "class":
         style.add_legend_below(ax, style.class_patches(np.unique(decision.part_class).tolist(), classes))
+        if history is None and record is None and not raster:
+            _number_islands(ax, partition.topology(), decision)
     if record is not None:
         mark_growth_step(ax, partition, record, X=points, scaling=scaling)
     if history is not None:
@@ -118,22 +125,11 @@ def _shape(partition: PlanePartition) -> float:
 def mark_points(ax: Axes, points: Mapping[str, ArrayLike]) -> None:
     """Mark named points, given in slice coordinates (2,), on the plot of a plane."""
     for name, point in points.items():
-        coordinates = check_numbers(point, "points")
-        if coordinates.shape != (2,) or not np.isfinite(coordinates).all():
-            raise InputError("points", f"have two finite coordinates for {name!r}", str(coordinates.tolist()))
-        t1, t2 = coordinates
-        ax.plot(
-            t1,
-            t2,
-            "o",
-            color=style.active_theme().ink,
-            markeredgecolor=style.active_theme().paper,
-            markersize=6,
-            zorder=5,
-        )
-        ax.annotate(
-            name, (t1, t2), (6, 6), textcoords="offset points", color=style.active_theme().ink, fontsize=11, zorder=5
-        )
+        at, theme = check_numbers(point, "points"), style.active_theme()
+        if at.shape != (2,) or not np.isfinite(at).all():
+            raise InputError("points", f"have two finite coordinates for {name!r}", str(at.tolist()))
+        ax.plot(*at, "o", color=theme.ink, markeredgecolor=theme.paper, markersize=6, zorder=5)
+        ax.annotate(name, at, (6, 6), textcoords="offset points", color=theme.ink, fontsize=11, zorder=5)
 
 
 def draw_boundary(ax: Axes, boundary: Boundary) -> None:
@@ -211,6 +207,20 @@ def _draw_sheet(
     )
 
 
+def _number_islands(ax: Axes, topology: Topology, decision: Boundary) -> None:
+    """Write a number on each island of a class that has several, the largest first: in the middle of a wide part."""
+    polygons, sizes = _polygons(decision.vertices, decision.part_corners, decision.part_starts), topology.sizes
+    outline = [withStroke(linewidth=2.5, foreground=style.active_theme().paper)]
+    look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 10, "fontweight": "bold", "zorder": 6}
+    for label in np.unique(topology.classes).tolist():
+        islands = np.flatnonzero(topology.classes == label)
+        islands = islands[np.argsort(-sizes[islands], kind="stable")] if len(islands) > 1 else islands[:0]
+        for number, island in enumerate(islands[sizes[islands] > _SMALLEST * sizes.sum()].tolist(), 1):
+            parts = [polygons[part] for part in np.flatnonzero(topology.part_islands == island)]
+            widest = max(parts, key=lambda part: float(np.ptp(part, axis=0).min()))
+            ax.text(*widest.mean(axis=0), str(number), color=style.class_color(label), path_effects=outline, **look)
+
+
 def _polygons(
     vertices: NDArray[np.float64], corners: NDArray[np.integer[Any]], starts: NDArray[np.integer[Any]]
 ) -> list[NDArray[np.float64]]:
@@ -249,17 +259,9 @@ def _draw_creases(ax: Axes, partition: PlanePartition, raster: bool) -> None:
     order = np.argsort(bends, kind="stable")  # deeper ones on top
     segments = partition.vertices[partition.edges[inner][order]]  # (e, 2, 2)
     width = float(np.clip(18 / np.sqrt(partition.count), 0.15, 0.9))
-    ax.add_collection(
-        LineCollection(
-            list(segments),
-            colors=style.crease_colors(bends[order], len(net.bends)),
-            linewidths=width,
-            capstyle="round",
-            zorder=2,
-            rasterized=raster,
-        ),
-        autolim=False,
-    )
+    colors = style.crease_colors(bends[order], len(net.bends))
+    look: dict[str, Any] = {"linewidths": width, "capstyle": "round", "zorder": 2, "rasterized": raster}
+    ax.add_collection(LineCollection(list(segments), colors=colors, **look), autolim=False)
 
 
 def _draw_data(ax: Axes, points: NDArray[np.float64], classes: NDArray[np.int64] | None) -> None:
