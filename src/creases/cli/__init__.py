@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import traceback
 import warnings
 from importlib import import_module
@@ -11,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from creases.errors import CreasesError
+from creases.errors import CreasesError, FileError
 
 __all__ = ["app"]
 
@@ -111,13 +113,13 @@ class LazyGroup(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; what creases refuses ends in one line, not in a traceback, and a warning is one line."""
+        from creases.cli.console import note, print_error
+
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = _print_warning
+                warnings.showwarning = lambda message, *_: note(f"Warning: {message}")
                 return super().invoke(ctx)
         except CreasesError as error:
-            from creases.cli.console import print_error
-
             command = None if ctx.invoked_subcommand is None else self.get_command(ctx, ctx.invoked_subcommand)
             print_error(error, command)
             raise typer.Exit(BAD_INPUT) from None
@@ -126,6 +128,10 @@ class LazyGroup(TyperGroup):
                 self._name_twin(ctx, error)
             if hasattr(error, "exit_code") or isinstance(error, typer.Abort | BrokenPipeError):
                 raise
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:  # of standard output
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # which Python writes to once more at the end
+                print_error(FileError("the output cannot be written: no space is left on the device"), None)
+                raise typer.Exit(BAD_INPUT) from None
             traceback.print_exc()
             raise typer.Exit(FAULT) from None
 
@@ -134,12 +140,6 @@ class LazyGroup(TyperGroup):
         twin, option = TWINS[ctx.invoked_subcommand], getattr(error, "option_name", None)
         if option and any(option in parameter.opts for parameter in self.get_command(ctx, twin).params):
             error.message += f"; it is one of creases {twin}"
-
-
-def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    from creases.cli.console import note
-
-    note(f"Warning: {message}")
 
 
 def _plugins() -> dict[str, Any]:
