@@ -69,7 +69,7 @@ def test_a_step_is_one_epoch_and_a_moment_to_see_it_by():
     page = Page().start()
     page.send("pause")
     before = len(page.run["epochs"]["epoch"])
-    for k in range(1, 4):
+    for k in range(1, 3):
         page.send("step")
         assert page.run["epochs"]["epoch"] == list(range(1, before + k + 1))
         assert page.run["moments"][-1]["epoch"] == before + k

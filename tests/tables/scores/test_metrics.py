@@ -147,7 +147,7 @@ def test_a_run_with_weights_and_threshold_finds_the_rare_class():
 def test_a_classifier_with_class_weight_and_threshold():
     problem = rare_problem(300)
     labels = np.array(["no", "yes"])[problem.y]
-    options = {"budget": 3, "random_state": 0}
+    options = {"budget": 400, "random_state": 0}
     plain = creases.GrowingClassifier(**options).fit(problem.X, labels)
     weighted = creases.GrowingClassifier(class_weight={"yes": 10}, **options).fit(problem.X, labels)
     assert plain.threshold_ == 0.5

@@ -129,7 +129,7 @@ def mark_points(ax: Axes, points: Mapping[str, ArrayLike]) -> None:
         if at.shape != (2,) or not np.isfinite(at).all():
             raise InputError("points", f"have two finite coordinates for {name!r}", str(at.tolist()))
         ax.plot(*at, "o", color=theme.ink, markeredgecolor=theme.paper, markersize=6, zorder=5)
-        ax.annotate(name, at, (6, 6), textcoords="offset points", color=theme.ink, fontsize=11, zorder=5)
+        ax.annotate(name, (at[0], at[1]), (6, 6), textcoords="offset points", color=theme.ink, fontsize=11, zorder=5)
 
 
 def draw_boundary(ax: Axes, boundary: Boundary) -> None:
@@ -218,7 +218,8 @@ def _number_islands(ax: Axes, topology: Topology, decision: Boundary) -> None:
         for number, island in enumerate(islands[sizes[islands] > _SMALLEST * sizes.sum()].tolist(), 1):
             parts = [polygons[part] for part in np.flatnonzero(topology.part_islands == island)]
             widest = max(parts, key=lambda part: float(np.ptp(part, axis=0).min()))
-            ax.text(*widest.mean(axis=0), str(number), color=style.class_color(label), path_effects=outline, **look)
+            x, y = widest.mean(axis=0)
+            ax.text(x, y, str(number), color=style.class_color(label), path_effects=outline, **look)
 
 
 def _polygons(
