@@ -441,8 +441,8 @@ def _fold(growth: Growth, judges: Judges, propose: Propose, limits: Limits, trai
     if not candidates:
         if growth.waiting:
             return _undo(growth), Round("none", is_undone=True)
-        wrong = judges.rows.task == "classification" and not growth.tried
-        return _give_up(growth, "no row is mispredicted" if wrong else "no fold at the rows left promises a gain")
+        right = judges.rows.task == "classification" and not growth.tried
+        return _give_up(growth, "every row trained on is predicted right" if right else "no fold left promises a gain")
     rows = judges.parts[0]
     trials: list[tuple[float, int, Perceptron]] = []
     for candidate in candidates:
