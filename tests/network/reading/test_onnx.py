@@ -376,6 +376,20 @@ def test_files_that_torch_exports_load(tmp_path) -> None:
         torch.testing.assert_close(net(x), creases.read(module, (2, 8, 8))(x), rtol=1e-4, atol=1e-4)
 
 
+def test_of_two_branches_that_of_the_size_is_read() -> None:
+    end = [helper.make_tensor_value_info("z", DOUBLE, None)]
+    branches = {
+        f"{k}_branch": helper.make_graph([node(op, "x", "z")], k, [], end)
+        for k, op in (("then", "Relu"), ("else", "Abs"))
+    }
+    nodes = [node("Shape", "x", "s", start=1), node("Equal", "s c", "e"), node("If", "e", **branches)]
+    for n in (1, 3):
+        (step,) = assert_agrees(model(nodes, ["b", n], {"c": i(1)}), (n,)).steps
+        assert (step.leak is None) == (n == 1)
+    with pytest.raises(ReadError, match=r"If_y \(If\).*control flow depends on the data"):
+        creases.read(model([node("Less", "x c", "e"), node("If", "e", **branches)], ["b", 1], {"c": f(1)}))
+
+
 def test_single_precision_weights_are_read_exactly() -> None:
     w = f(6, 4).astype(np.float32)
     net = creases.read(model([node("MatMul", "x w")], [1, 6], {"w": w}, kind=onnx.TensorProto.FLOAT))

@@ -245,6 +245,13 @@ def _recurrence(x: torch.Tensor) -> torch.Tensor:
     ("times a mask of numbers", Lambda(lambda x: (x >= 0).to(x.dtype) * x), VECTOR),
     ("masked fill by sign", Lambda(lambda x: x.masked_fill((x < 0).to(torch.bool), 0)), VECTOR),  # as ONNX has it
     ("times a mask of whole numbers", Lambda(lambda x: (x > 0).long() * x), VECTOR),
+    ("times its sign", Lambda(lambda x: torch.sign(x - 1) * (x - 1)), VECTOR),
+    ("a sign times it", Lambda(lambda x: (3 - x) * torch.sgn(2 * x - 6)), VECTOR),
+    (
+        "of a layer called twice",
+        Lambda(lambda x, w: torch.where((x @ w) @ w > 0, x @ w @ w, -2 * (x @ w @ w)), w=torch.randn(6, 6)),
+        VECTOR,
+    ),
     ("masked fill in place", Lambda(lambda x: x.clone().masked_fill_(x <= 1, 1.0)), VECTOR),
 )
 def test_selections_by_sign_are_bends(model: nn.Module, shape: tuple[int, ...]) -> None:

@@ -240,6 +240,13 @@ class ProgramBuilder:
         return self.emit("add", rising, {"signs": [1, -1]}, offset=bottom)
 
 
+def are_equal(a: Step, b: Step) -> bool:
+    """Return whether two steps compute the same, whatever their paths."""
+    if (a.op, a.inputs, a.shape, a.options, [*a.tensors]) != (b.op, b.inputs, b.shape, b.options, [*b.tensors]):
+        return False
+    return all(torch.equal(tensor, b.tensors[name]) for name, tensor in a.tensors.items())
+
+
 def _broadcast(c: Tensor, x: Value) -> tuple[int, ...]:
     return np.broadcast_shapes(tuple(c.shape), x.shape)
 

@@ -15,7 +15,7 @@ from creases._program._forward_pass import propagate
 from creases._program._step import Step
 from creases.errors import CreasesError, LinkWarning, ReadError
 from creases.network._network import Network
-from creases.network._reading.builder import Value
+from creases.network._reading.builder import Value, are_equal
 from creases.network._reading.operators.names import MONOTONE, final_advice
 from creases.network._reading.traced import DoublePrecision, Recorder, TracedTensor, Unreadable
 
@@ -159,7 +159,6 @@ def _term_sizes(net: Network, x: Tensor) -> Tensor:
 def _first_difference(first: Sequence[Step], second: Sequence[Step]) -> str:
     """Return the first step that differs, "" where there is none."""
     for a, b in zip(first, second, strict=False):
-        same = (a.op, a.inputs, a.shape, a.options, [*a.tensors]) == (b.op, b.inputs, b.shape, b.options, [*b.tensors])
-        if not same or any(not torch.equal(a.tensors[name], b.tensors[name]) for name in a.tensors):
+        if not are_equal(a, b):
             return f"{a.path} ({a.op})"
     return "" if len(first) == len(second) else "model"

@@ -89,7 +89,9 @@ def read_module(model: nn.Module, input_shape: tuple[int, ...] | None) -> Networ
     """Read a torch module: its function in eval mode, in float64. The module itself does not change."""
     model = getattr(model, "_orig_mod", model)  # of torch.compile
     _check_module(model)
-    active = {type(part).__name__ for part in model.modules() if part.training and _differs_in_training(part)}
+    drops = (part for part in model.modules() if isinstance(part, nn.modules.dropout._DropoutNd) and part.p > 0)
+    others = (part for part in model.modules() if isinstance(part, nn.modules.batchnorm._BatchNorm | nn.RReLU))
+    active = {type(part).__name__ for part in (*drops, *others) if part.training}
     if active:
         message = f"the model is in train mode, which changes its {' and '.join(sorted(active))}"
         warnings.warn(f"{message}: it is read as in eval mode; call model.eval() first", stacklevel=3)
@@ -98,13 +100,6 @@ def read_module(model: nn.Module, input_shape: tuple[int, ...] | None) -> Networ
     return read_function(
         twin, shape, removal=lambda path: _removal_advice(twin, path), follow=lambda recorder: _follow(twin, recorder)
     )
-
-
-def _differs_in_training(part: nn.Module) -> bool:
-    """Return whether a layer of torch computes another function in train mode."""
-    if isinstance(part, nn.modules.dropout._DropoutNd):
-        return part.p > 0
-    return isinstance(part, nn.modules.batchnorm._BatchNorm | nn.RReLU)
 
 
 def _check_module(model: nn.Module) -> None:

@@ -300,8 +300,9 @@ class Recorder:
     def _identity(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracedTensor:
         x = next(leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, TracedTensor))
         targets = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.dtype)]
-        if isinstance(x.value, Mask):
-            return self.wrap(x.bool() if name == "bool" or torch.bool in targets else x.double(), x.value)
+        is_bool = name == "bool" or torch.bool in targets
+        if isinstance(x.value, Mask) and not (is_bool and x.value.is_sign):
+            return self.wrap(x.bool() if is_bool else x.double(), x.value)
         if name in INTEGER_CASTS or any(not target.is_floating_point for target in targets):
             raise self.error(name, "rounds network values to integers, which is not continuous")
         if name in ("requires_grad_", "detach_", "retain_grad"):

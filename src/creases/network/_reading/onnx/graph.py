@@ -118,15 +118,12 @@ class Graph:
             self.constants[tensor.name] = self._constant(tensor, f"initializer {tensor.name!r}")
         if len(graph.sparse_initializer):
             raise ReadError(f"cannot read {source}: it has sparse initializers; export the model with dense weights")
-        inputs = [
-            value for value in graph.input if value.name not in self.constants
-        ]  # old files list weights as inputs
-        if len(inputs) != 1:
-            names = ", ".join(value.name for value in inputs) or "none"
-            raise ReadError(f"cannot read {source}: the graph must have one input, got {len(inputs)} ({names})")
-        if len(graph.output) != 1:
-            names = ", ".join(value.name for value in graph.output)
-            raise ReadError(f"cannot read {source}: the graph must have one output, got {len(graph.output)} ({names})")
+        # Old files list weights as inputs.
+        inputs = [value for value in graph.input if value.name not in self.constants]
+        for what, ends in (("input", inputs), ("output", graph.output)):
+            if len(ends) != 1:
+                names = ", ".join(value.name for value in ends) or "none"
+                raise ReadError(f"cannot read {source}: the graph must have one {what}, got {len(ends)} ({names})")
         self.input, self.output = inputs[0], graph.output[0].name
         self.nodes = [self._node(node, i) for i, node in enumerate(graph.node)]
         outputs = [output for node in self.nodes for output in node.outputs if output]
@@ -138,7 +135,7 @@ class Graph:
     def _node(self, node: Any, i: int) -> Node:
         onnx = _onnx()
         name = node.name or f"{node.op_type}_{i}"
-        if node.domain not in ("", "ai.onnx") or node.op_type not in OPERATORS:
+        if node.domain not in ("", "ai.onnx") or node.op_type not in (*OPERATORS, "If"):
             domain = f" of domain {node.domain!r}" if node.domain not in ("", "ai.onnx") else ""
             raise ReadError(
                 f"{self.source}, node {name} ({node.op_type}): this operator{domain} cannot be read as affine steps "
@@ -190,13 +187,22 @@ class Graph:
         """Return the graph's output for a batch (b, *input_shape)."""
         values: dict[str, Any] = {"": None, self.input.name: x, **self.constants}
         recorder = x.recorder if isinstance(x, TracedTensor) else None
-        for node in self.nodes:
+        nodes = self.nodes[::-1]
+        while nodes:
+            node = nodes.pop()
             if recorder is not None:
                 recorder.module, recorder.place, recorder.inside = node.name, f"{node.name} ({node.op})", True
                 recorder.builder.path = recorder.name(node.name)
             missing = [name for name in node.inputs if name not in values]
             if missing:
                 raise FileError(f"{self.source}, node {node.name}: no earlier node computes its input {missing[0]!r}")
+            if node.op == "If":  # on sizes, which this run knows: torch exports squeeze so
+                branch = node.get("then_branch" if values[node.inputs[0]] else "else_branch")
+                values |= {each.name: self._constant(each, f"node {node.name}") for each in branch.initializer}
+                for output, inner in zip(node.outputs, branch.output, strict=True):
+                    nodes.append(Node("Identity", node.name, (inner.name,), (output,), {}, self.opset))
+                nodes += [self._node(each, i) for i, each in enumerate(branch.node)][::-1]
+                continue
             out = OPERATORS[node.op](node, *(values[name] for name in node.inputs))
             outs = out if isinstance(out, tuple | list) else (out,)
             values.update(zip(node.outputs, outs, strict=False))

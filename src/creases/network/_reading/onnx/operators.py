@@ -358,22 +358,17 @@ def _reduce(function: Callable[[Tensor, list[int], bool], Tensor]) -> Callable[.
     return operator
 
 
+def _transpose_channels(x: Tensor, rows: int) -> Tensor:
+    """Transpose channels that are ``rows`` rows, one after another."""
+    return x.reshape(len(x), rows, -1, *x.shape[2:]).transpose(1, 2).flatten(1, 2)
+
+
 def _depth_to_space(node: Node, x: Tensor) -> Tensor:
     """Rearrange blocks of channels in space, depth first (DCR) or column first (CRD, torch's pixel shuffle)."""
     size = node.get("blocksize")
-    if node.get("mode", "DCR") == "CRD":
-        return F.pixel_shuffle(x, size)
-    b, c, h, w = x.shape
-    split = x.reshape(b, size, size, c // size**2, h, w).permute(0, 3, 4, 1, 5, 2)
-    return split.reshape(b, c // size**2, h * size, w * size)
-
-
-def _space_to_depth(node: Node, x: Tensor) -> Tensor:
-    """Rearrange blocks of space in channels."""
-    size = node.get("blocksize")
-    b, c, h, w = x.shape
-    split = x.reshape(b, c, h // size, size, w // size, size).permute(0, 3, 5, 1, 2, 4)
-    return split.reshape(b, c * size**2, h // size, w // size)
+    if node.get("mode", "DCR") == "DCR":
+        x = _transpose_channels(x, size**2)
+    return F.pixel_shuffle(x, size)
 
 
 def _cumulative_sum(node: Node, x: Tensor, axis: Tensor) -> Tensor:
@@ -403,7 +398,7 @@ SHAPES: dict[str, Callable[..., Any]] = {
     "ReduceMin": _reduce(lambda x, axes, keep: x.amin(axes, keepdim=keep)),
     "ReduceL1": _reduce(lambda x, axes, keep: x.abs().sum(axes, keepdim=keep)),
     "DepthToSpace": _depth_to_space,
-    "SpaceToDepth": _space_to_depth,
+    "SpaceToDepth": lambda node, x: _transpose_channels(F.pixel_unshuffle(x, node.get("blocksize")), x.shape[1]),
     "CumSum": _cumulative_sum,
 }
 
@@ -467,31 +462,13 @@ def _constant(node: Node) -> Tensor:
     raise node.error("holds no number; only numeric constants can be read")
 
 
-def _constant_of_shape(node: Node, shape: Tensor) -> Tensor:
-    value = node.get("value", torch.zeros(1, dtype=torch.float64))
-    return value.reshape(()).expand(node.integers("shape", shape)).clone()  # type: ignore[no-any-return]
-
-
-def _div(node: Node, a: Tensor, b: Tensor) -> Tensor:
-    integers = not (a.is_floating_point() or b.is_floating_point())
-    return torch.div(a, b, rounding_mode="trunc") if integers else a / b
-
-
-def _variadic(function: Callable[[Tensor, Tensor], Tensor]) -> Operator:
-    return lambda node, *xs: reduce(function, xs)
-
-
-def _unary(function: Callable[[Tensor], Any]) -> Operator:
-    return lambda node, x: function(x)
+def _plain(function: Callable[..., Any]) -> Operator:
+    return lambda node, *xs: function(*xs)
 
 
 #: Operators of one input that torch has under the same name, in lower case, beside those that are read or refused.
 _OF_TORCH = "Relu Abs Neg Sigmoid Tanh Erf Exp Log Sqrt Reciprocal Sin Cos Sign Floor Ceil Round"
 _OF_FUNCTIONAL = "Elu Selu Celu Gelu Mish HardSwish Softplus Softsign"
-
-
-def _binary(function: Callable[[Tensor, Tensor], Any]) -> Operator:
-    return lambda node, a, b: function(a, b)
 
 
 def _softmax(function: Callable[..., Tensor]) -> Operator:
@@ -501,38 +478,42 @@ def _softmax(function: Callable[..., Tensor]) -> Operator:
 OPERATORS: dict[str, Operator] = {
     **LAYERS,
     **SHAPES,
-    **{name: _unary(getattr(torch, name.lower())) for name in _OF_TORCH.split()},
-    **{name: _unary(getattr(F, name.lower())) for name in _OF_FUNCTIONAL.split()},
+    **{name: _plain(getattr(torch, name.lower())) for name in _OF_TORCH.split()},
+    **{name: _plain(getattr(F, name.lower())) for name in _OF_FUNCTIONAL.split()},
     "Gemm": _gemm,
     "MatMul": _matmul,
-    "Add": _binary(torch.add),
-    "Sub": _binary(torch.sub),
-    "Mul": _binary(torch.mul),
-    "Div": _div,
-    "Sum": _variadic(torch.add),
+    "Add": _plain(torch.add),
+    "Sub": _plain(torch.sub),
+    "Mul": _plain(torch.mul),
+    "Div": lambda node, a, b: (
+        a / b if a.is_floating_point() or b.is_floating_point() else torch.div(a, b, rounding_mode="trunc")
+    ),
+    "Sum": lambda node, *xs: reduce(torch.add, xs),
     "Mean": lambda node, *xs: reduce(torch.add, xs) / len(xs),
-    "Pow": _binary(torch.pow),
-    "Identity": _unary(lambda x: x),
+    "Pow": _plain(torch.pow),
+    "Identity": _plain(lambda x: x),
     "Dropout": lambda node, x, *_: x,
     "Cast": _cast,
     "Constant": _constant,
-    "ConstantOfShape": _constant_of_shape,
+    "ConstantOfShape": lambda node, shape: (
+        node.get("value", torch.zeros(1, dtype=torch.float64)).reshape(()).expand(node.integers("shape", shape))
+    ),
     "Range": lambda node, start, limit, delta: torch.arange(start.item(), limit.item(), delta.item()),
     "Einsum": lambda node, *xs: torch.einsum(node.get("equation"), *xs),
     "ThresholdedRelu": lambda node, x: F.threshold(x, node.number("alpha", 1.0), 0.0),
     "LeakyRelu": lambda node, x: F.leaky_relu(x, node.number("alpha", 0.01)),
     "PRelu": _prelu,
     "Clip": _clip,
-    "Max": _variadic(torch.maximum),
-    "Min": _variadic(torch.minimum),
+    "Max": lambda node, *xs: reduce(torch.maximum, xs),
+    "Min": lambda node, *xs: reduce(torch.minimum, xs),
     "HardSigmoid": lambda node, x: torch.clamp(x * node.number("alpha", 0.2) + node.number("beta", 0.5), 0.0, 1.0),
-    "Equal": _binary(torch.eq),
-    "Greater": _binary(torch.gt),
-    "GreaterOrEqual": _binary(torch.ge),
-    "Less": _binary(torch.lt),
-    "LessOrEqual": _binary(torch.le),
-    "Not": _unary(torch.logical_not),
-    "Where": lambda node, condition, a, b: torch.where(condition, a, b),
+    "Equal": _plain(torch.eq),
+    "Greater": _plain(torch.gt),
+    "GreaterOrEqual": _plain(torch.ge),
+    "Less": _plain(torch.lt),
+    "LessOrEqual": _plain(torch.le),
+    "Not": _plain(torch.logical_not),
+    "Where": _plain(torch.where),
     "Softmax": _softmax(F.softmax),
     "LogSoftmax": _softmax(F.log_softmax),
     "ArgMax": lambda node, x: torch.argmax(x, dim=node.get("axis", 0), keepdim=bool(node.get("keepdims", 1))),

@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from creases.network._reading.builder import ProgramBuilder, Value
+from creases._program._step import Step
+from creases.network._reading.builder import ProgramBuilder, Value, are_equal
 from creases.network._reading.operators.arithmetic import Operand, add, mul, sub
 from creases.network._reading.operators.names import refusal
 
@@ -22,6 +23,7 @@ class Mask:
 
     value: Value
     positive: bool
+    is_sign: bool = False  #: whether it is -1, not 0, where it is not true
     why = f"cannot read the model: its output {refusal('gt')}"
 
 
@@ -46,12 +48,21 @@ def where(builder: ProgramBuilder, condition: Any, input: Operand, other: Operan
 
 
 def product(builder: ProgramBuilder, input: Any, other: Any) -> Value:
-    """Read a product with a constant, or with a mask: the value where it is true, 0 elsewhere."""
-    if isinstance(input, Mask) and isinstance(other, Mask):
+    """Read a product with a constant, or with a mask: the value where it is true, 0 (of a sign: minus it) elsewhere."""
+    mask, factor = (input, other) if isinstance(input, Mask) else (other, input)
+    if not isinstance(mask, Mask):
+        return mul(builder, input, other)
+    if isinstance(factor, Mask):
         raise builder.error("multiplies two masks, which is not continuous")
-    if isinstance(input, Mask):
-        return where(builder, input, other, 0.0)
-    return where(builder, other, input, 0.0) if isinstance(other, Mask) else mul(builder, input, other)
+    opposite = builder.scale(factor, -1.0) if isinstance(factor, Value) else -factor
+    return where(builder, mask, factor, opposite if mask.is_sign else 0.0)
+
+
+def _opposite(builder: ProgramBuilder, input: Mask) -> Mask:
+    """Read a negation of a mask."""
+    if input.is_sign:
+        raise builder.error(refusal("eq"))
+    return replace(input, positive=not input.positive)
 
 
 def _bend(builder: ProgramBuilder, z: Value, above: Operand, below: Operand) -> Value:
@@ -96,13 +107,13 @@ def _terms(builder: ProgramBuilder, part: Operand, shape: tuple[int, ...]) -> di
         return terms
     if part.shape != shape:
         raise builder.error("selects by the sign of a value of another shape")
-    slopes = {part.number: torch.ones(shape, dtype=torch.float64)}
+    slopes, originals = {part.number: torch.ones(shape, dtype=torch.float64)}, _originals(builder)
     while slopes:
         number = max(slopes)
         slope, step = slopes.pop(number), builder.steps[number - 1] if number else None
         shapes = [builder.steps[i - 1].shape if i else builder.input.shape for i in step.inputs] if step else []
         if step is None or step.op not in ("scale", "add") or any(each != shape for each in shapes):
-            terms[number] = slope
+            terms[originals[number]] = terms[originals[number]] + slope
             continue
         if step.offset is not None:
             terms[CONSTANT] = terms[CONSTANT] + slope * step.offset
@@ -112,18 +123,27 @@ def _terms(builder: ProgramBuilder, part: Operand, shape: tuple[int, ...]) -> di
     return terms
 
 
+def _originals(builder: ProgramBuilder) -> list[int]:
+    """Return for each value the first that equal steps compute, as where a layer is called twice."""
+    originals: list[int] = [0]
+    readers: dict[tuple[int, ...], list[tuple[int, Step]]] = defaultdict(list)
+    for number, step in enumerate(builder.steps, start=1):
+        same_inputs = readers[inputs := tuple(originals[i] for i in step.inputs)]
+        same_inputs.append((number, replace(step, inputs=inputs)))
+        originals.append(next(n for n, other in same_inputs if are_equal(other, same_inputs[-1][1])))
+    return originals
+
+
 COMPARISONS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("gt", "ge", "greater", "greater_equal", "__gt__", "__ge__"), partial(_compare, positive=True)),
     **dict.fromkeys(("lt", "le", "less", "less_equal", "__lt__", "__le__"), partial(_compare, positive=False)),
+    **dict.fromkeys(("sign", "sgn"), lambda builder, input: Mask(input, positive=True, is_sign=True)),
 }
 
 HANDLERS: dict[str, Callable[..., Any]] = {
     **COMPARISONS,
     **dict.fromkeys(("mul", "multiply", "__mul__", "__rmul__"), product),
-    **dict.fromkeys(
-        ("logical_not", "bitwise_not", "__invert__"),
-        lambda builder, input: replace(input, positive=not input.positive),
-    ),
+    **dict.fromkeys(("logical_not", "bitwise_not", "__invert__"), _opposite),
     "where": where,
     "masked_fill": lambda builder, input, mask, value: where(builder, mask, value, input),
 }

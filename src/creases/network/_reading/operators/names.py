@@ -62,9 +62,7 @@ _SMOOTH = (
 _STATISTICS = (
     "divides by statistics of its own input, so the network is not piecewise linear; use BatchNorm in eval mode, or no "
     "normalisation",
-    """
-    layer_norm group_norm instance_norm local_response_norm normalize rms_norm cosine_similarity
-    """,
+    "layer_norm group_norm instance_norm local_response_norm normalize rms_norm cosine_similarity",
 )
 _SQUARES = (
     "squares network values, or takes the root of such a sum, so the network is not piecewise linear; sums and maxima "
@@ -74,11 +72,9 @@ _SQUARES = (
 )
 _POSITIONS = (
     "is not continuous: it returns positions or an order, not values; let the model return the values",
-    """
-    argmax argmin argsort mode unique searchsorted bucketize nonzero count_nonzero
-    max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices
-    adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices
-    """,
+    "argmax argmin argsort mode unique searchsorted bucketize nonzero count_nonzero "
+    "max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices "
+    "adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices",
 )
 _ORDER = (
     "orders network values, of which only the largest and the smallest can be read; use max, min, amax or amin",
@@ -87,19 +83,15 @@ _ORDER = (
 _COMPARISON = (
     "compares or rounds network values, which is not continuous; write the bend as relu, leaky_relu, clamp, abs, "
     "maximum or minimum",
-    """
-    gt lt ge le eq ne __eq__ __ne__
-    masked_select sign sgn signbit heaviside hardshrink logical_and logical_or logical_not logical_xor
-    isnan isinf isfinite all any round floor ceil trunc frac fmod remainder floor_divide __floordiv__
-    """,
+    "gt lt ge le eq ne __eq__ __ne__ "
+    "masked_select sign sgn signbit heaviside hardshrink logical_and logical_or logical_not logical_xor "
+    "isnan isinf isfinite all any round floor ceil trunc frac fmod remainder floor_divide __floordiv__",
 )
 _PRODUCTS = (
     "multiplies network values with each other, so the network is not piecewise linear; attention and other products "
     "of network values cannot be read",
-    """
-    scaled_dot_product_attention multi_head_attention_forward _native_multi_head_attention bilinear cross outer prod
-    cumprod
-    """,
+    "scaled_dot_product_attention multi_head_attention_forward _native_multi_head_attention bilinear cross outer prod "
+    "cumprod",
 )
 _SAMPLING = (
     "samples values at positions of a grid, which cannot be read; write fixed positions with interpolate or indexing",
@@ -117,9 +109,8 @@ _RANDOM = (
 _DATA = (
     "turns a network value into a Python number or a condition; a model whose control flow depends on the data cannot "
     "be read: use maximum, minimum, clamp or relu instead",
-    """
-    item tolist numpy __bool__ __float__ __int__ __index__ __complex__ __array__ __contains__ equal allclose is_nonzero
-    """,
+    "item tolist numpy __bool__ __float__ __int__ __index__ __complex__ __array__ __contains__ "
+    "equal allclose is_nonzero",
 )
 _WRITES = (
     "writes into part of a tensor, which cannot be read; use torch.cat, torch.stack or pad",
