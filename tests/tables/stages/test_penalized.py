@@ -100,21 +100,6 @@ def test_the_projection_is_the_nearest_feasible_point() -> None:
     assert (np.einsum("np,pq,nq->n", others - start, A, others - start) >= distance - 1e-9).all()
 
 
-def test_sums_over_levels_are_those_of_all_functions() -> None:
-    rng = np.random.default_rng(0)
-    n, levels = 400, penalized.MANY_LEVELS + 10
-    X = np.column_stack([rng.normal(size=n), np.eye(levels)[rng.integers(0, levels, n)]])
-    X[:20, 1:] = 0.0  # rows of other levels
-    knots = [np.linspace(X[:, 0].min(), X[:, 0].max(), 6), *[np.array([0.0, 1.0])] * levels]
-    basis = CurveBasis.from_rows(X, np.ones(n), knots, np.array([-1] + [0] * levels))
-    weight = rng.uniform(0.5, 2.0, (n, 2))
-    squares, sums, totals = penalized._Functions(basis, X).moments(weight)
-    F = basis(X)
-    np.testing.assert_allclose(squares, np.einsum("nc,np,nq->cpq", weight, F, F), atol=1e-9)
-    np.testing.assert_allclose(sums, weight.T @ F, atol=1e-9)
-    np.testing.assert_allclose(totals, weight.sum(axis=0))
-
-
 def test_errors_count_how_little_the_rows_say_of_penalties() -> None:
     rng = np.random.default_rng(2)
     x = rng.uniform(size=(200, 1))

@@ -48,7 +48,8 @@ class Feature:
 
     name: str  #: as in ``Problem.features``, its own: ``age``, ``town=Ulm``, ``town=other values``, ``age is missing``
     column: str  #: the column of the table
-    kind: Literal["number", "yes/no", "date", "category", "missing"]  #: "missing" is 1 where the cell is, or is a code
+    #: "lookup" is the number of a category's value, from 1 on; "missing" is 1 where the cell is missing, or a code
+    kind: Literal["number", "yes/no", "date", "category", "lookup", "missing"]
     level: str = ""  #: of a category: its value; "" for a missing value or the pooled rare ones; the code
     is_pooled: bool = False  #: whether it stands for all rare values of a category
     unit: str = ""  #: of numbers, if known
@@ -79,6 +80,11 @@ class Feature:
     def is_level(self) -> bool:
         """Whether it is 1 for one value of a column, all of whose values have such a number."""
         return self.kind == "category"
+
+    @property
+    def is_lookup(self) -> bool:
+        """Whether it is the number of one of very many values, each with an effect of its own."""
+        return self.kind == "lookup"
 
     @property
     def is_gap(self) -> bool:

@@ -18,7 +18,7 @@ from creases.tables._columns.codec import Codec, TextCodec, format_level
 from creases.tables._columns.coordinates import CoordinateFormat
 from creases.tables._columns.dates import DateFormat, find_dates, is_day_first_unclear
 from creases.tables._columns.intervals import FractionFormat, IntervalFormat
-from creases.tables._columns.levels import Levels, YesNo
+from creases.tables._columns.levels import Levels, Lookup, YesNo
 from creases.tables._columns.numbers import (
     MIN_CELLS,
     MOSTLY,
@@ -35,7 +35,7 @@ from creases.tables._reading.columns import Column, Marks
 
 #: All codecs, by the first of their kinds as they are called in files.
 _CODECS = (
-    NumberFormat, Levels, ScaleFormat, IntervalFormat, DateFormat, TimeFormat, DurationFormat, FractionFormat,
+    NumberFormat, Levels, Lookup, ScaleFormat, IntervalFormat, DateFormat, TimeFormat, DurationFormat, FractionFormat,
     CoordinateFormat, YesNo,
 )  # fmt: skip
 CODECS: dict[str, type[Codec]] = {each.kinds[0]: each for each in _CODECS}

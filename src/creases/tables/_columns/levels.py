@@ -125,6 +125,46 @@ class Levels(Codec):
 
 
 @dataclass(frozen=True)
+class Lookup(Levels):
+    """A category of very many values, such as customers: one input, the number of the value from 1 on, or 0."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("lookup", "category", "ID", "text")
+    has_levels: ClassVar[bool] = False
+
+    def encode(self, column: EncodedColumn, read: Column, missing: str) -> Floats:
+        """Return the number of each value, and where there are gaps 1 for these, (n, 1 or 2)."""
+        place, texts = column.places(missing), self.texts(read)
+        numbers = np.array([place.get(text, -1) + 1.0 for text in texts])
+        gaps = [[not text for text in texts]] if column.n_missing and missing == "indicate" else []
+        return np.column_stack([numbers, *gaps])
+
+    def encoded_features(self, column: EncodedColumn, missing: str) -> list[Feature]:
+        """Return the input, and one for what is missing."""
+        gap = Feature(f"{column.name} is missing", column.name, "missing")
+        return [Feature(column.name, column.name, "lookup")] + [gap] * (column.n_missing > 0 and missing == "indicate")
+
+    def level_of(self, column: EncodedColumn, values: Floats) -> str | None:
+        """Return a value by its inputs (k,), None if it is unknown."""
+        return column.levels[int(values[0]) - 1] if values[0] else None
+
+    def levels(self, column: EncodedColumn, names: Sequence[str]) -> list[tuple[str, Floats]]:
+        """Return the values, each with its number, and what is missing."""
+        unit = np.eye(len(names))
+        gap = [(unused_name("missing", column.levels), each) for each in unit[1:]]
+        return [(level, (k + 1) * unit[0]) for k, level in enumerate(column.levels)] + gap
+
+    def options(self, own: Floats, features: Sequence[Feature], ranges: Ranges) -> tuple[Floats, Floats]:
+        """Return the numbers of all other values."""
+        values = np.arange(1.0, float(ranges.high[0]) + 1)
+        values = values[values != own[0]]
+        return np.outer(values, np.eye(1, len(own))), np.full(len(values), SWITCH)
+
+    def steps(self, column: EncodedColumn, k: int, missing: str) -> Steps:
+        """Return the steps that read a value."""
+        return replace(super().steps(column, k, missing), nodes=[Name(f"level{k}")], gap=Name(f"missing{k}"))
+
+
+@dataclass(frozen=True)
 class YesNo(Codec):
     """Two words, or the numbers 0 and 1."""
 

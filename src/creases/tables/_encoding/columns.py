@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from creases._text import plural
 from creases._typing import Floats
 from creases.tables._columns.codec import Codec
 from creases.tables._columns.kinds import CODECS, MAX_LEVELS, ColumnKind, Gaps
-from creases.tables._columns.levels import Levels
+from creases.tables._columns.levels import Levels, Lookup
 from creases.tables._folder.records import read_record
 from creases.tables._reading.columns import Column
 
@@ -24,6 +24,9 @@ RARE, RARE_SHARE = 3, 2_000
 
 #: Values of a category that are not pooled at most, and of all categories together while each keeps a few.
 MOST_LEVELS, ALL_LEVELS = 400, 600
+
+#: Values of a category above which it can be one input, the number of the value.
+LOOKUP = 50
 
 #: Largest mean that is stored: sums of larger ones would not be finite.
 LARGEST = 1e300
@@ -87,7 +90,7 @@ class ColumnEncoding:
         count = len(codec.features(self.name)) if is_input else 0
         expect(len(self.means) == count, f"{where} has {len(self.means)} means where {count} belong")
         expect(all(map(_is_mean, self.means)), f"{where} has a mean that is not a number")
-        if is_input and codec.has_levels:
+        if is_input and isinstance(codec, Levels):
             is_sorted = NAMES.allows(self.levels) and list(self.levels) == sorted(self.levels)
             expect(is_sorted, f"the values of {where} are not in order")
             is_known = NAMES.allows(self.rare) and set(self.rare) <= set(self.levels)
@@ -117,16 +120,27 @@ def _is_mean(value: Any) -> bool:
     return is_number(value) and bool(np.isfinite(float(value))) and abs(value) <= LARGEST
 
 
+def find_lookups(columns: Sequence[Column], kinds: Sequence[ColumnKind], uses: Sequence[Any]) -> list[ColumnKind]:
+    """Return the kinds of columns that have been read, in which an input of very many values is read by a lookup."""
+    result = list(kinds)
+    for k, (column, kind, use) in enumerate(zip(columns, kinds, uses, strict=True)):
+        if use == "input" and isinstance(kind.codec, Levels) and len(column.levels()) > LOOKUP:
+            result[k] = replace(kind, codec=Lookup(kind.codec.number))
+    return result
+
+
 def fit_columns(columns: Sequence[tuple[Column, ColumnKind]], missing: str) -> list[dict[str, Any]]:
     """Return what input columns that have been read tell: means of numbers, values of categories, as plain data."""
     counts = {
         column.name: Counter(kind.codec.texts(column)) for column, kind in columns if isinstance(kind.codec, Levels)
     }
-    most = most_levels(counts.values())
+    most = most_levels([counts[column.name] for column, kind in columns if type(kind.codec) is Levels])
     learned: list[dict[str, Any]] = []
     for column, kind in columns:
         if column.name in counts:
             learned.append(fit_category(counts[column.name], missing, most))
+            if isinstance(kind.codec, Lookup):
+                learned[-1] |= {"rare": (), "levels": tuple(filter(None, learned[-1]["levels"]))}
         else:
             means = fit_means([add_exactly(x) for x in kind.numbers(column).T])
             learned.append({"n_missing": int(column.missing.sum()), "means": means})
@@ -167,10 +181,8 @@ def fit_means(sums: Sequence[Sum]) -> tuple[float, ...]:
 def most_levels(counts: Collection[Counter[str]]) -> int:
     """Return how many values of a category are not pooled at most, by the rows with each value of all categories."""
     sizes = np.array([sum(count >= _least_rows(each.total()) for count in each.values()) for each in counts])
-    most = MOST_LEVELS
-    while most > MAX_LEVELS and sizes.clip(max=most).sum() > ALL_LEVELS:
-        most -= 1
-    return most
+    fitting = (most for most in range(MOST_LEVELS, MAX_LEVELS, -1) if sizes.clip(max=most).sum() <= ALL_LEVELS)
+    return next(fitting, MAX_LEVELS)
 
 
 def _least_rows(n: int) -> int:

@@ -298,7 +298,7 @@ def check_finite(columns: Sequence[Column], kinds: Sequence[ColumnKind]) -> None
 def column_note(column: ColumnEncoding) -> str:
     """Say what is special about a column."""
     notes = [note for note in (column.kind.note, column.gaps.unread_text) if note]
-    if column.use == "input" and column.kind.codec.has_levels:
+    if column.use == "input" and isinstance(column.kind.codec, Levels):
         shown = [level for level in column.levels if level not in column.rare and level]
         notes.append(plural(len(shown), "value") + (f", {len(column.rare)} rare pooled" if column.rare else ""))
     return "; ".join(notes)

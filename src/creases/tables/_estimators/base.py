@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from numbers import Integral
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ from creases.network import Network
 from creases.problems import Problem
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._model.row_model import RowModel
-from creases.tables._reading.table import encode_frame
+from creases.tables._reading.table import read_inputs
 from creases.tables._split.split import SplitOptions, TableSplit
 from creases.tables._words.changes import RowChanges, find_changes
 from creases.tables._words.row_text import RowExplanations
@@ -79,6 +79,7 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """A model of rows and their targets, by scikit-learn's conventions."""
 
     _task: Literal["classification", "regression"]
+    _lookups = False  # whether a category of very many values is one number
     kinds: Mapping[str, str] | None
     missing_marks: Sequence[str] | None
     model_: RowModel
@@ -189,16 +190,15 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             return self._encode(X), targets
         if len(X) < 2:
             raise InputError("X", "have at least 2 rows", f"{len(X)}")
-        names = None if self._known is None else tuple(map(str, self._known))
         self._column_names = [str(name) for name in X.columns]
-        self._encoding, rows, self._doubtful = self._encode_frame(X, names)
-        return rows, targets
+        options: dict[str, Any] = {"kinds": self.kinds, "missing_marks": self.missing_marks, "lookups": self._lookups}
+        table = read_inputs(X, "y", **options)
+        self._encoding, self._wider = self._with_classes(table.encoding), table.wider
+        return table.X, targets
 
-    def _encode_frame(
-        self, X: Any, classes: tuple[str, ...] | None, also: Collection[str] = ()
-    ) -> tuple[TableEncoding, Floats, list[str]]:
-        options: dict[str, Any] = {"kinds": self.kinds, "missing_marks": self.missing_marks}
-        return encode_frame(X, "y", self._task, classes, also, **options)
+    def _with_classes(self, encoding: TableEncoding) -> TableEncoding:
+        names = None if self._known is None else tuple(map(str, self._known))
+        return replace(encoding, task=self._task, classes=names)
 
     def _encode(self, X: Any) -> Floats:
         """Return rows of the user's data as numbers (n, d)."""

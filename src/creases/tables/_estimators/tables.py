@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from creases._typing import Floats
 from creases._validation import check_vector
 from creases.errors import InputError
+from creases.problems import Problem
 from creases.tables._estimators.base import Classes, TableEstimator, Values, check_weights, make_seed
 from creases.tables._fit.doubtful_columns import choose_doubtful, feature_places, note_trial, warn_of_columns
 from creases.tables._fit.fit_table import fit_curve_model
@@ -37,6 +38,7 @@ class CurveEstimator(CurveOptions, TableEstimator):
     """The fit and the summary that the classifier and the regressor share."""
 
     model_: TableModel
+    _lookups = True
 
     def fit(
         self,
@@ -81,18 +83,19 @@ class CurveEstimator(CurveOptions, TableEstimator):
             together, order = (_row_column(*each, len(rows)) for each in ((groups, "groups"), (time, "time")))
             more["groups"] = number_groups(together, order)
         if self._encoding is not None:
-            if self._doubtful:
-                rows = self._try_columns(X, targets, weight, config, more)
+            if self._wider is not None:
+                rows = self._try_columns(self._wider, targets, weight, config, more)
+                self._wider = None
             warn_of_columns(self._encoding)
         self.model_ = fit_curve_model(self._split(rows, targets, weight, config, **more), config, **self._model_names())
         return self
 
     def _try_columns(
-        self, X: Any, targets: Floats, weight: Floats, config: CurveConfig, more: Mapping[str, Any]
+        self, wider: Problem, targets: Floats, weight: Floats, config: CurveConfig, more: Mapping[str, Any]
     ) -> Floats:
         """Use those of the columns that look like IDs that pay on held-out rows; return the rows (n, d) of all used."""
         assert self._encoding is not None
-        wide, rows, _ = self._encode_frame(X, self._encoding.classes, self._doubtful)
+        wide, rows = self._with_classes(wider.encoding), wider.X
         split = self._split(rows, targets, weight, config, **more)
         used = choose_doubtful(split, self._encoding, wide, config)
         self._encoding = note_trial(self._encoding, wide, used)

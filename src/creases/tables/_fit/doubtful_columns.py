@@ -19,6 +19,7 @@ from creases.tables._split.split import CurveConfig, TableSplit, least_keys, mix
 from creases.tables._stages.families import Classes, Targets, family_with_exposure
 from creases.tables._stages.fit import FOLDS, choose_family
 from creases.tables._stages.inputs import Inputs
+from creases.tables._stages.level_effects import add_effects
 from creases.tables._stages.pairs import Candidate, compare
 from creases.tables._stages.rows import Rows
 from creases.tables._stages.stages import UNIT_ERRORS, choose, fit_columns
@@ -79,7 +80,8 @@ def choose_doubtful(split: TableSplit, narrow: TableEncoding, wide: TableEncodin
     def fit(names: Sequence[str]) -> Candidate:
         places, inputs = find_inputs(names)
         parts = [(_take(train, places), _take(out, places)) for train, out in folds]
-        return choose(fit_columns(_take(data, places), parts, inputs), [out for _, out in parts])
+        taken, parts, _ = add_effects(_take(data, places), parts, inputs)
+        return choose(fit_columns(taken, parts, inputs), [out for _, out in parts])
 
     with threadpool_limits(1):  # products of matrices are rounded in another way by more threads
         places, inputs = find_inputs(used)
@@ -132,13 +134,8 @@ def warn_of_columns(encoding: TableEncoding | None) -> None:
     if encoding.ignored:
         texts.append(f"left out: {encoding.ignored}; use a column by inputs=[...], or name it in drop=[...]")
     texts += [f"{text}; leave it out with drop=[{name!r}]" for name, text in encoding.doubtful.items()]
-    for text in texts:
-        warnings.warn(text, ColumnWarning, stacklevel=_outer_level())
-
-
-def _outer_level() -> int:
-    """Return how many calls above ``warn_of_columns`` the code is that called this package."""
-    frame, level = sys._getframe(1), 1
+    frame, level = sys._getframe(0), 1  # of the code that called this package
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
-    return level
+    for text in texts:
+        warnings.warn(text, ColumnWarning, stacklevel=level)

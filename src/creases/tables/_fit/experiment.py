@@ -33,7 +33,7 @@ from creases.growth import (
 from creases.network import Network, read
 from creases.problems import Problem
 from creases.tables._fit.doubtful_columns import warn_of_columns
-from creases.tables._fit.fit_table import check_options, read_problem
+from creases.tables._fit.fit_table import make_config, read_problem
 from creases.tables._fit.snapshots import Snapshots
 from creases.tables._folder.folder import SNAPSHOTS_FOLDER, RunFile
 from creases.tables._folder.settings import RunSettings
@@ -506,7 +506,8 @@ def grow_table(
     >>> model.predict(model.data.problem.X[:2]).tolist()
     ['setosa', 'setosa']
     """
-    config = make_growth_config(options)
+    hint = "shapes, ensemble and refit belong to creases.fit_table or creases fit"
+    config = make_config(GrowthConfig, options, "growth", hint)
     if isinstance(target, list | tuple):
         raise InputError("target", "be one column", repr(target), "creases.fit_table predicts several")
     if is_stream(table) or find_table_files(table, header=header):
@@ -520,10 +521,3 @@ def grow_table(
     experiment = Experiment(data, config, snapshots=Snapshots(data.scaling))
     experiment.run(callbacks=callbacks, progress=progress)
     return experiment.table_model()
-
-
-def make_growth_config(options: Mapping[str, Any]) -> GrowthConfig:
-    """Return the options of growth; others are refused, those of a fit with what to use."""
-    hint = "shapes, ensemble and refit belong to creases.fit_table or creases fit"
-    check_options(GrowthConfig, options, "growth", hint)
-    return GrowthConfig(**options)

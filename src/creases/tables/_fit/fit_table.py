@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from creases.tables._folder.settings import FitSettings
     from creases.tables._streaming.files import TableFiles
     from creases.tables._streaming.table import StreamedTable
+
+Config = TypeVar("Config")
 
 
 def fit_table(
@@ -107,10 +109,12 @@ def fit_table(
     >>> model.predict(model.data.problem.X[:2]).tolist()
     ['setosa', 'setosa']
     """
-    config = make_curve_config(options | ({} if shapes is None else {"shapes": shapes}))
+    options |= {} if shapes is None else {"shapes": shapes}
+    hint = "options of growth belong to creases.tables.grow_table or creases grow"
+    config = make_config(CurveConfig, options, "a fit", hint)
     reading: dict[str, Any] = {"target": target, "task": task, "inputs": inputs, "drop": tuple(drop)}
     reading |= {"kinds": kinds, "codes": codes, "missing": missing, "weight": weight, "exposure": exposure}
-    reading |= {"groups": groups, "time": time, "missing_marks": missing_marks}
+    reading |= {"groups": groups, "time": time, "missing_marks": missing_marks, "lookups": True}
     if isinstance(target, list | tuple):
         return _fit_several(table, reading, config)
     where: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "address": address, "max_memory": max_memory}
@@ -143,19 +147,13 @@ def _fit_files(files: TableFiles, reading: Mapping[str, Any], config: CurveConfi
         return fit_curve_model(table.data, config, **table.data.table_names, stream=table)
 
 
-def make_curve_config(options: Mapping[str, Any]) -> CurveConfig:
-    """Return the options of a fit; others are refused, those of growth with what to use."""
-    hint = "options of growth belong to creases.tables.grow_table or creases grow"
-    check_options(CurveConfig, options, "a fit", hint)
-    return CurveConfig(**options)
-
-
-def check_options(config: type[Any], options: Mapping[str, Any], what: str, hint: str) -> None:
-    """Refuse options that a configuration, a dataclass, does not have: those ``what`` has are listed."""
-    own = [entry.name for entry in fields(config)]
+def make_config(config: type[Config], options: Mapping[str, Any], what: str, hint: str) -> Config:
+    """Return a configuration, a dataclass; options that it does not have are refused: those ``what`` has are listed."""
+    own = [entry.name for entry in fields(config)]  # type: ignore[arg-type]
     for name in options:
         if name not in own:
             raise InputError(name, f"be an option of {what}: {', '.join(own)}", hint=hint)
+    return config(**options)
 
 
 def fit_problem(problem: Problem, config: CurveConfig) -> TableModel:
@@ -203,7 +201,7 @@ def read_problem(table: Any, reading: Mapping[str, Any]) -> Problem:
     """Return a table as a problem; one that is a problem is not read again."""
     if isinstance(table, Problem):
         for name, value in reading.items():
-            if value not in (None, (), "indicate"):
+            if name != "lookups" and value not in (None, (), "indicate"):
                 raise InputError(name, "not be given for a problem, which has been read", repr(value))
         return table
     if isinstance(table, str | Path) or hasattr(table, "columns"):
@@ -234,14 +232,6 @@ def fit_curve_model(
         f"of them and tested on {before['test']:,}"
     )
     return replace(again, _facts=replace(again._facts, notes=(*again._facts.notes, note)), _scored=model)
-
-
-def _describe_sample(data: TableSplit, stream: StreamedTable) -> str:
-    """Say that the models in the scores beside one that was fitted to all rows were fitted to fewer."""
-    fitted = f"{len(data.train) + len(data.validation):,} of the {stream.n_train:,} rows"
-    return (
-        f"the other models in the scores were fitted to a sample of {fitted}, rare categories pooled as in this model"
-    )
 
 
 def _fit(
@@ -283,7 +273,9 @@ def _fit(
     if isinstance(threshold, str):  # by rows that the fits have not seen
         threshold = best_threshold(held.scores[:, 0], data, held.rows, held.weight, threshold)
     notes = [_describe_family(function, config, data.has_exposure), data.rows.describe_copies()]
-    notes += [] if stream is None else [_describe_sample(data, stream)]
+    if stream is not None:
+        fitted = f"a sample of {len(data.train) + len(data.validation):,} of the {stream.n_train:,} rows"
+        notes.append(f"the other models in the scores were fitted to {fitted}, rare categories pooled as in this model")
     notes += describe_crossings(data, encoding)
     count = None if stream is None else {"train": stream.n_train, "test": stream.n_test}
     facts = Facts(rows=count, notes=tuple(filter(None, notes)), options=FitOptions(config.family, config.ensemble))

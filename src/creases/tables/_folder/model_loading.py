@@ -49,7 +49,11 @@ def load(folder: str | Path) -> TableModel | GrownModel:
         model = _MAKERS[kind](description, encoding, folder)
         _check_outputs(model)
         _check_encoding(model, description["task"])
-        _check_effects(model)
+        names, effects = model._terms().parts, model._facts.effects
+        is_known = effects is not None or isinstance(model, TableModel)  # a network of many inputs may have none
+        effects = effects or {}
+        if is_known and (sorted(effects) != sorted(names) or not np.isfinite(list(effects.values())).all()):
+            raise ValueError(f"effects must be those of {', '.join(names)}, each finite")
         return model
     except KeyError as problem:
         raise FileError(f"{path} is damaged or of another version: there is no {problem}; {_hint(folder)}") from None
@@ -114,15 +118,6 @@ def _shared(description: dict[str, Any], encoding: TableEncoding | None, folder:
         labels=None if labels is None else np.asarray(labels),
     )
     return {"schema": schema, "_facts": read_record(Facts, description, "the model"), "_folder": folder}
-
-
-def _check_effects(model: RowModel) -> None:
-    """Refuse effects that are not of the model's parts, or not finite; a network of many inputs may have none."""
-    names, effects = model._terms().parts, model._facts.effects
-    if effects is None and not isinstance(model, TableModel):
-        return
-    if effects is None or sorted(effects) != sorted(names) or not np.isfinite(list(effects.values())).all():
-        raise ValueError(f"effects must be those of {', '.join(names)}, each finite")
 
 
 def _check_inputs(model: RowModel, inside: int) -> None:

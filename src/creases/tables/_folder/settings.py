@@ -226,7 +226,7 @@ class FitSettings(TableSettings):
     @property
     def _reading(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in ("weight", "exposure", "groups", "time")}
-        return {**super()._reading, **own}
+        return {**super()._reading, **own, "lookups": True}
 
     def load_problem(self) -> Problem:
         """Return the problem that the settings name; of a table that is read in blocks a sample of its rows."""

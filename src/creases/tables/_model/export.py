@@ -17,6 +17,7 @@ from creases._text import in_one_line, plural
 from creases._typing import Bools, Floats
 from creases.errors import InputError, RequestError
 from creases.tables._columns.codec import UNKNOWN, Feature
+from creases.tables._columns.levels import Levels
 from creases.tables._columns.nodes import Input
 from creases.tables._encoding.columns import ColumnEncoding
 from creases.tables._model import run_export
@@ -170,9 +171,9 @@ def _odd_cells(column: ColumnEncoding, each: Input) -> dict[str | None, bool]:
         codec = column.kind.codec
         words = [*codec.labels()] or [level for level in column.levels if level]
         for word in words[:3]:
-            cells |= dict.fromkeys((word.upper(), word.lower()), each.ignores != "nothing" or codec.has_levels)
+            cells |= dict.fromkeys((word.upper(), word.lower()), each.ignores != "nothing" or isinstance(codec, Levels))
             cells |= dict.fromkeys((word, f" {word}", f"{word}\u00a0\t "), True)
-        return dict.fromkeys(("1", "true", "10-20", "_x0041_"), False) | cells | {UNKNOWN: codec.has_levels}
+        return dict.fromkeys(("1", "true", "10-20", "_x0041_"), False) | cells | {UNKNOWN: isinstance(codec, Levels)}
     days = "2020-02-29" if each.cells == "date" else ""
     cells |= {f"{days} {clock}".strip(): True for clock in ("23:59:59", "00:00")}
     cells |= {f"{days} {clock}".strip(): False for clock in ("24:00", "7:05", "25:00", "12:60")}

@@ -231,21 +231,16 @@ class RegionNumbers(NamedTuple):
 def number_regions(table: Table) -> RegionNumbers:
     """Return the regions that hold rows, in the order of their numbers."""
     packed = table.net.pattern(table.to_network(table.X)).reshape(len(table.X), -1)
-    patterns, first, pattern_of = _unique_rows(packed)
+    first, pattern_of = np.zeros(1, np.int64), np.zeros(len(packed), np.int64)
+    if packed.shape[1]:  # a network without units has one region
+        _, first, pattern_of = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+        pattern_of = pattern_of.reshape(-1)
     merged = _merge_functions(*table.pieces(table.X[first]), table)
     counts = np.bincount(merged[pattern_of], minlength=merged.max() + 1)
     order = np.argsort(-counts, kind="stable")
     rank = np.empty(len(counts), np.int64)
     rank[order] = np.arange(len(counts))
-    return RegionNumbers(patterns, pattern_of, rank[merged])
-
-
-def _unique_rows(packed: Any) -> tuple[Any, Ints, Ints]:
-    """Return the different patterns, the first row of each, and the pattern of each row."""
-    if not packed.shape[1]:  # a network without units has one region
-        return packed[:1], np.zeros(1, np.int64), np.zeros(len(packed), np.int64)
-    unique, first, inverse = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-    return unique, first, inverse.reshape(-1)
+    return RegionNumbers(packed[first], pattern_of, rank[merged])
 
 
 def _merge_functions(J: Floats, offset: Floats, table: Table) -> Ints:

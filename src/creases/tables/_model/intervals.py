@@ -17,6 +17,7 @@ import numpy as np
 from creases._files import open_npz, write_atomically
 from creases._typing import Floats, Ints
 from creases.errors import FileError, InputError
+from creases.tables._columns.levels import Lookup
 from creases.tables._folder.folder import RunFile
 from creases.tables._folder.records import read_record
 from creases.tables._model.schema import RowFunction
@@ -89,6 +90,8 @@ def group_codes(model: RowFunction, X: Floats, by: str) -> Ints:
     assert model.schema.encoding is not None
     own = X[:, [j for j, feature in enumerate(model.schema.encoding.features) if feature.column == by]]
     column = next(column for column in model.schema.encoding.inputs if column.name == by)
+    if isinstance(column.kind.codec, Lookup):
+        return own[:, 0].astype(np.int64) - 1
     if column.kind.codec.has_levels:
         return np.where(own.any(axis=1), own.argmax(axis=1), -1)
     return np.where(np.isin(own[:, 0], (0.0, 1.0)), own[:, 0], -1).astype(np.int64)

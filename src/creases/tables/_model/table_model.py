@@ -66,6 +66,8 @@ def edit_model(
     curves = list(model.function.curves)
     for name, moves in move.items():
         j = _find_curve(model, name, "move")
+        feature = model.schema.encoder.features[j]
+        moves = _level_moves(model, feature.column, moves) if feature.is_lookup else moves
         curves[j] = _move_knots(curves[j], name, moves)
     for name, knots in remove.items():
         j = _find_curve(model, name, "remove")
@@ -122,6 +124,14 @@ def _find_curve(model: TableModel, name: Any, param: str) -> int:
     if name not in names:
         raise InputError(param, "name inputs of the model", repr(name), f"they are {', '.join(names)}")
     return names.index(name)
+
+
+def _level_moves(model: TableModel, name: str, moves: Mapping[Any, Any]) -> dict[float, Any]:
+    """Return the moves of knots that give values of a column other effects."""
+    levels = next(column.levels for column in model.schema.encoder.inputs if column.name == name)
+    if unknown := [text for text in moves if text not in levels]:
+        raise InputError("move", f"name values of {name!r}", repr(unknown[0]), f"the first are {', '.join(levels[:3])}")
+    return {(k := levels.index(text) + 1.0): (k, effect) for text, effect in moves.items()}
 
 
 def _find_knot(curve: Curve, name: str, knot: Any, param: str) -> int:
@@ -279,7 +289,8 @@ class TableModel(RowModel):
             Rows to compare the models on; by default all rows of the table.
         move
             By input and knot, where the knot goes: ``{"age": {30: 35}}``, or with the value that the curve has there,
-            ``{"age": {30: (35, 0.2)}}``.
+            ``{"age": {30: (35, 0.2)}}``. Of a column of very many values, its values with other effects:
+            ``{"customer": {"Miller": 0.2}}``.
         remove
             By input, knots to leave out: ``{"age": [30, 45]}``. A removed first or last knot shortens the curve, which
             is constant beyond it.

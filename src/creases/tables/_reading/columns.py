@@ -144,7 +144,10 @@ def from_values(name: str, values: NDArray[Any]) -> Column:
         if kinds <= {"Decimal", "int", "float"}:
             return Column(name, np.array([np.nan if is_missing(v) else float(v) for v in values], np.float64))
         if kinds <= {"date", "datetime", "Timestamp"}:
-            return Column(name, _dates(values))
+            import pandas as pd
+
+            moments = pd.to_datetime(pd.Series([None if is_missing(value) else value for value in values]), utc=True)
+            return Column(name, np.asarray(moments.dt.tz_localize(None).to_numpy(), "datetime64[us]"))
         if kinds == {"time"}:
             return from_texts(name, [None if is_missing(value) else value.isoformat() for value in values])
         if kinds <= {"timedelta", "Timedelta"}:
@@ -176,13 +179,6 @@ def _source(values: Sequence[Any]) -> Literal["b", "i", "f", "O"]:
     if any(are_bool) or any(isinstance(value, str) for value in values):
         return "b" if values and all(are_bool) else "O"
     return "i" if all(isinstance(value, int | np.integer) for value in values) else "f"
-
-
-def _dates(values: NDArray[Any]) -> NDArray[Any]:
-    import pandas as pd
-
-    moments = pd.to_datetime(pd.Series([None if is_missing(value) else value for value in values]), utc=True)
-    return np.asarray(moments.dt.tz_localize(None).to_numpy(), "datetime64[us]")
 
 
 def is_missing(value: Any) -> bool:

@@ -288,13 +288,15 @@ def read_parquet(path: Path) -> list[Column]:
     try:
         columns = _with_pyarrow(path)
         if columns is None:
-            columns = _with_pandas(path)
+            frame = import_module("pandas").read_parquet(path)
+            columns = [from_values(str(name), _objects(frame.iloc[:, i])) for i, name in enumerate(frame.columns)]
     except InputError:
         raise
+    except ImportError:
+        hint = "pip install pyarrow, or save it as CSV or NPZ"
+        raise FileError(f"cannot read {path}: Parquet needs pyarrow; {hint}") from None
     except (OSError, ValueError, NotImplementedError) as error:  # pyarrow's errors are among these
         raise FileError(f"cannot read {path} as Parquet: {in_one_line(error)}") from None
-    if columns is None:
-        raise FileError(f"cannot read {path}: Parquet needs pyarrow; pip install pyarrow, or save it as CSV or NPZ")
     names = distinct_names([column.name for column in columns])
     return [replace(column, name=name) for name, column in zip(names, columns, strict=True)]
 
@@ -315,14 +317,6 @@ def _with_pyarrow(path: Path) -> list[Column] | None:
         for name, column in columns
         if not name.startswith(INDEX)
     ]
-
-
-def _with_pandas(path: Path) -> list[Column] | None:
-    try:
-        frame = import_module("pandas").read_parquet(path)
-    except ImportError:
-        return None
-    return [from_values(str(name), _objects(frame.iloc[:, i])) for i, name in enumerate(frame.columns)]
 
 
 def _objects(values: Iterable[Any]) -> NDArray[Any]:

@@ -18,11 +18,11 @@ from creases._typing import Floats, Task
 from creases._validation import check_arguments, check_choice
 from creases.errors import InputError
 from creases.problems import Problem
-from creases.tables._columns.kinds import ColumnKind, Gaps, detect_kind, detect_kinds, set_codes
+from creases.tables._columns.kinds import ColumnKind, detect_kind, detect_kinds, set_codes
 from creases.tables._columns.parts import find_parts
+from creases.tables._encoding.columns import find_lookups
 from creases.tables._encoding.encoding import (
     Missing,
-    TableEncoding,
     check_finite,
     describe_choice,
     encode_target,
@@ -57,6 +57,7 @@ def read_table(
     groups: str | int | None = None,
     time: str | int | None = None,
     missing_marks: Sequence[str] | None = None,
+    lookups: bool = False,
 ) -> Problem:
     r"""Read a table from a CSV, Parquet or NPZ file, or a DataFrame, as a problem.
 
@@ -124,6 +125,9 @@ def read_table(
     missing_marks
         The texts that stand for a missing value, in all columns, beside empty cells: ``["-", "unknown"]``; ``[]`` for
         none. Default: those above.
+    lookups
+        Whether a category of more than 50 values becomes one number, that of the value from 1 on (0 is an unknown
+        one), for models that look up an effect. Default: an input for each value that is not rare.
 
     Examples
     --------
@@ -146,7 +150,8 @@ def read_table(
     ('age', 'member=yes')
     """
     options: dict[str, Any] = {"inputs": inputs, "drop": drop, "kinds": kinds, "codes": codes}
-    options |= {"weight": weight, "exposure": exposure, "groups": groups, "time": time, "missing_marks": missing_marks}
+    options |= {"weight": weight, "exposure": exposure, "groups": groups, "time": time}
+    options |= {"missing_marks": missing_marks, "lookups": lookups}
     if isinstance(path, str | Path):
         return make_problem(Path(path), read_raw_columns(Path(path), header), target, task, missing, **options)
     if not hasattr(path, "columns") or not hasattr(path, "iloc"):
@@ -193,6 +198,7 @@ def make_problem(
     groups: str | int | None = None,
     time: str | int | None = None,
     missing_marks: Sequence[str] | None = None,
+    lookups: bool = False,
     also: Collection[str] = (),
     name: str | None = None,
     source: str | None = None,
@@ -214,12 +220,14 @@ def make_problem(
     raw, columns = columns, [kind.read(column) for column, kind in zip(columns, found, strict=True)]
     wider = None
     if doubtful := doubtful_columns(columns, found, uses, missing):
-        choice |= {"also": doubtful, "name": name, "source": source, **measures}
+        choice |= {"also": doubtful, "name": name, "source": source, "lookups": lookups, **measures}
         wider = make_problem(path, raw, target, task, missing, **choice)
     used = [k for k, use in enumerate(uses) if use != "left out"]
-    gaps = count_gaps(raw, columns, found)
+    triples = zip(raw, columns, found, strict=True)
+    gaps = [(int(column.missing.sum()), kind.gaps(cells, column)) for cells, column, kind in triples]
     check_finite([columns[k] for k in used], [found[k] for k in used])
     columns, rows, changes = _handle_missing(path, columns, uses, missing)
+    found = find_lookups(columns, found, uses) if lookups else found
     y, classes = encode_target(columns[position], found[position], task)
     sizes: dict[str, Any] = {use: _read_sizes(columns[k], use) for use, k in places.items() if use in _SIZES}
     if groups is not None or time is not None:
@@ -317,13 +325,6 @@ def _read_sizes(column: Column, use: str) -> Floats:
         raise InputError(use, f"be a column of numbers {'above 0' if use == 'exposure' else 'from 0 on, some above'}",
                          f"{values.min():g} in {column.name!r}")  # fmt: skip
     return values
-
-
-def _check_table(path: Path, columns: Sequence[Column]) -> None:
-    if not columns or len(columns[0].values) == 0:
-        raise InputError(str(path), "have rows of values", "none")
-    if len(columns) == 1:
-        raise InputError(str(path), "have at least two columns, an input and a target", f"only {columns[0].name!r}")
 
 
 def _chosen_columns(path: Path, columns: Sequence[Column], target: int, inputs: Names | None, drop: Names) -> list[int]:
@@ -442,12 +443,6 @@ def _say_filled(columns: Sequence[Column], missing: Missing) -> str:
     return f"; {plural(gaps, 'missing value')} {said}"
 
 
-def count_gaps(raw: Sequence[Column], read: Sequence[Column], kinds: Sequence[ColumnKind]) -> list[tuple[int, Gaps]]:
-    """Return in how many cells each column is missing, and what these say if they are not empty."""
-    triples = zip(raw, read, kinds, strict=True)
-    return [(int(column.missing.sum()), kind.gaps(cells, column)) for cells, column, kind in triples]
-
-
 def missing_report(columns: Sequence[Column]) -> str:
     """List the columns with missing values: ``'age' 3 (the first in row ...), 'cabin' 1 (...)``; empty if none."""
     parts = []
@@ -459,34 +454,12 @@ def missing_report(columns: Sequence[Column]) -> str:
     return list_some(parts)
 
 
-def encode_frame(
-    frame: pd.DataFrame,
-    target: str,
-    task: Task,
-    classes: tuple[str, ...] | None,
-    also: Collection[str] = (),
-    *,
-    kinds: Mapping[str, str] | None = None,
-    missing_marks: Sequence[str] | None = None,
-) -> tuple[TableEncoding, Floats, list[str]]:
-    """Return how the columns of a DataFrame become numbers as in :func:`read_table`, and its rows (n, d) as these.
-
-    Returned are also the columns that were left out and may be tried; those in ``also`` are used.
-    """
-    path, inputs = Path("table"), frame_columns(frame)
+def read_inputs(frame: pd.DataFrame, target: str, **options: Any) -> Problem:
+    """Return the rows of a DataFrame as a problem whose target, of this name, nobody has looked at."""
+    inputs = frame_columns(frame)
     name = target + "'" * sum(column.name.rstrip("'") == target for column in inputs)  # not one of theirs
-    columns = [*inputs, Column(name, np.arange(float(len(frame))))]  # the target is not looked at
-    columns = with_parts(path, columns, (None,), kinds, missing_marks)
-    _check_table(path, columns)
-    position = len(inputs)
-    found, uses = _choose_uses(path, columns, position, None, (), kinds, also, missing_marks)
-    raw, columns = columns, [kind.read(column) for column, kind in zip(columns, found, strict=True)]
-    doubtful = doubtful_columns(columns, found, uses, "indicate")
-    used = [k for k, use in enumerate(uses) if use == "input"]
-    check_finite([columns[k] for k in used], [found[k] for k in used])
-    gaps = count_gaps(raw, columns, found)
-    encoding = fit_encoding(columns, found, uses, "indicate", gaps, task=task, classes=classes)
-    return encoding, encoding.transform_columns([columns[k] for k in used]).X, doubtful
+    columns = [*inputs, Column(name, np.arange(float(len(frame))))]
+    return make_problem(Path("table"), columns, name, "regression", **options)
 
 
 def choose_columns(
@@ -501,7 +474,10 @@ def choose_columns(
     missing_marks: Sequence[str] | None = None,
 ) -> tuple[int, list[ColumnKind], list[str]]:
     """Return the position of the target, the kinds of the columns, and the use of each."""
-    _check_table(path, columns)
+    if not columns or len(columns[0].values) == 0:
+        raise InputError(str(path), "have rows of values", "none")
+    if len(columns) == 1:
+        raise InputError(str(path), "have at least two columns, an input and a target", f"only {columns[0].name!r}")
     position = _find_column(columns, target, path)
     found, uses = _choose_uses(path, columns, position, inputs, drop, kinds, also, missing_marks)
     for name, numbers in (codes or {}).items():

@@ -86,12 +86,23 @@ def baselines(
     from threadpoolctl import threadpool_limits
 
     scores = [network]
-    codes, is_category = _category_codes(problem)
-    for title, model, wants_codes in _simple_models(problem.classes is not None, is_category):
-        X = codes if wants_codes else (problem.X - center) / spread
+    lookups = [
+        j for j, feature in enumerate(problem.encoding.features if problem.encoding else ()) if feature.is_lookup
+    ]
+    trained, known = _encode_targets(problem, lookups, rows)
+    codes, is_category = _category_codes(problem, lookups)
+    plain = np.delete((problem.X - center) / spread, lookups, axis=1)
+    for title, model, wants_codes in _simple_models(
+        problem.classes is not None, np.append(is_category, known[0] != known[0])
+    ):
+        X = np.hstack([codes if wants_codes else plain, known])
         with warnings.catch_warnings(), threadpool_limits(1 if problem.X.size <= SMALL else None):
             warnings.simplefilter("ignore")  # of a fit that has not quite converged: it is a yardstick
-            model.fit(X[rows], y[rows], sample_weight=None if title == CONSTANT[0] else weight)
+            model.fit(
+                np.hstack([X[rows, : -known.shape[1] or None], trained]),
+                y[rows],
+                sample_weight=None if title == CONSTANT[0] else weight,
+            )
             chances = None
             if problem.classes is not None:
                 chances = np.zeros((len(X), len(problem.classes)))  # 0 for classes that the model has not seen
@@ -172,14 +183,35 @@ def row_scores(model: Baseline, data: TableSplit) -> Floats:
     return np.asarray(right * len(y) / ((counts > 0).sum() * counts[y]))
 
 
-def _category_codes(problem: Problem) -> tuple[Floats, Bools]:
+def _encode_targets(problem: Problem, lookups: Sequence[int], rows: Ints) -> tuple[Floats, Floats]:
+    """Return for columns of very many values the mean target of each value, shrunk (scikit-learn's target encoding).
+
+    The first (len(rows), k) are for the rows to fit to, each by the others of five folds; the second (n, k) for all.
+    """
+    from sklearn.model_selection import KFold
+    from sklearn.preprocessing import TargetEncoder
+
+    y, classes = problem.y, problem.classes
+    targets = [y] if classes is None else [(y == k).astype(np.float64) for k in range(len(classes) == 2, len(classes))]
+    codes, trained, known = problem.X[:, [*lookups]], [], []
+    for target in targets if lookups else []:
+        encoder, parts = TargetEncoder(target_type="continuous"), np.zeros((len(rows), len(lookups)))
+        for others, own in KFold(5, shuffle=True, random_state=0).split(rows):
+            parts[own] = encoder.fit(codes[rows[others]], target[rows[others]]).transform(codes[rows[own]])
+        trained.append(parts)
+        known.append(encoder.fit(codes[rows], target[rows]).transform(codes))
+    return np.hstack([np.zeros((len(rows), 0)), *trained]), np.hstack([np.zeros((len(y), 0)), *known])
+
+
+def _category_codes(problem: Problem, lookups: Sequence[int]) -> tuple[Floats, Bools]:
     """Return the rows with one column (n,) of codes for each category, and which of the columns are such.
 
-    A category of more values than trees can take, and a table without an encoding, stay as they are.
+    A category of more values than trees can take, and a table without an encoding, stay as they are; what a lookup
+    reads is left out.
     """
     features = problem.encoding.features if problem.encoding is not None else ()
     columns: dict[str, list[int]] = {}
-    for j in range(problem.X.shape[1]):
+    for j in sorted({*range(problem.X.shape[1])}.difference(lookups)):
         is_level = bool(features) and features[j].is_level
         columns.setdefault(f"category {features[j].column}" if is_level else f"input {j}", []).append(j)
     parts, is_category = [], []

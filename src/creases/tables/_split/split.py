@@ -17,6 +17,7 @@ from creases._validation import check_choice, check_class_weight, check_count, c
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._columns.kinds import looks_like_id
+from creases.tables._columns.levels import Levels
 from creases.tables._folder.records import write_record
 from creases.tables._split.rows import (
     UniqueRows,
@@ -412,7 +413,9 @@ def describe_crossings(data: TableSplit, encoding: TableEncoding | None) -> list
     if encoding is None or not n_test:
         return []
     columns = [column for column in encoding.columns if column.use != "target"]
-    repeated = [column.name for column in columns if column.kind.codec.has_levels and looks_like_id(column.name)]
+    repeated = [
+        column.name for column in columns if isinstance(column.kind.codec, Levels) and looks_like_id(column.name)
+    ]
     dates = [column for column in columns if column.kind.codec.is_moment and column.use == "input"]
     notes = [
         f"the model may be tested on a {name!r} that it was trained on, so scores may be too good for new ones; "

@@ -14,6 +14,7 @@ from creases.tables._split.split import least_keys, mix, row_keys
 from creases.tables._stages.basis import Basis, CurveBasis, PiecewiseLinear
 from creases.tables._stages.families import NORMAL, Classes, Family, Power, Targets, parse_family
 from creases.tables._stages.inputs import Inputs
+from creases.tables._stages.level_effects import LevelEffects, add_effects, fit_effects
 from creases.tables._stages.model import Curve, CurveModel, Plane, Units
 from creases.tables._stages.pairs import Candidate, PairHinges, PlaneBasis
 from creases.tables._stages.penalized import (
@@ -58,28 +59,21 @@ def parts_of_fit(
         curves.append(Curve(function.knots, values, errors, inputs.is_numeric[j]))
     curves = _center_levels(curves, inputs, dense, scale)
     intercept = center + scale * intercept
-    planes, at = [], len(basis.penalty)
+    planes: dict[str, Plane] = {}
+    at = len(basis.penalty)
     for plane in _planes(fit, inputs, scale):
         own = np.arange(at, at + len(plane.weights))
         at += len(plane.weights)
         mean = means[own] @ fit.weights[own] * scale
         intercept = intercept + mean
-        planes.append(replace(plane, constant=plane.constant - mean))
+        plane, key = replace(plane, constant=plane.constant - mean), repr(plane.inputs)
+        planes[key] = planes[key].add(plane) if key in planes else plane  # some folds may have had finer hinges
     units = _units(fit, taken, inputs, scale)
     if units is not None:
         mean = (means[at:] @ fit.weights[at:] - means[: len(taken)] @ taken) * scale
         intercept = intercept + mean
         units = replace(units, constant=units.constant - mean)
-    return intercept, tuple(curves), _one_for_each_pair(planes), units
-
-
-def _one_for_each_pair(planes: Sequence[Plane]) -> tuple[Plane, ...]:
-    """Return planes of which those of the same variables are one: some folds may have had finer hinges than others."""
-    pairs: dict[str, Plane] = {}
-    for plane in planes:
-        key = repr(plane.inputs)
-        pairs[key] = pairs[key].add(plane) if key in pairs else plane
-    return tuple(pairs.values())
+    return intercept, tuple(curves), tuple(planes.values()), units
 
 
 def _center_levels(curves: Sequence[Curve], inputs: Inputs, dense: Fit, scale: Floats) -> list[Curve]:
@@ -252,8 +246,9 @@ def fit_stages(
     data = Rows.from_unique(rows, sample, targets)
     data = data if stream is None else replace(data, numbers=None)
     folds = [data.split(share) for share in shares]
+    data, folds, levels = add_effects(data, folds, inputs)
     tested = [out for _, out in folds]
-    is_whole = sample is among and stream is None  # so were the rows that chose the family
+    is_whole = sample is among and stream is None and not levels  # so were the rows that chose the family
     judged = fit_candidates(data, folds, inputs, ensemble, columns if is_whole else None)
     kept = choose(judged, tested)
     if is_small:
@@ -273,8 +268,13 @@ def fit_stages(
         n_steps = linear_steps(basis.curves) if kept is judged[0] else STEPS
         fit = fit_penalized(basis, data, inputs.shapes, n_steps=n_steps)
         whole = data if sample is among else Rows.from_unique(rows, among, targets)
+        if levels:
+            whole = replace(whole, known=fit_effects(whole, fit(whole.X), levels)(whole.X))
         fit, means = refit(fit, whole if stream is None else stream, inputs.shapes)
     model = CurveModel(n_classes, *parts_of_fit(fit, dense, inputs, data, means, center, scale))
+    if inputs.levels:
+        last = data if is_small else whole
+        model = _add_levels(model, inputs, fit_effects(last, fit(last.X), levels) if levels else None, scale)
     if not n_classes:
         model = replace(model, family=targets.family.name, largest=targets.largest)
     if targets.family.is_quadratic and model.link == "log":  # the mean prediction is to be that of the targets
@@ -282,11 +282,34 @@ def fit_stages(
         mean = np.average(model.outputs(rows.X[among]), axis=0, weights=rows.weight[among])
         model = replace(model, intercept=model.intercept + np.log(targets_mean / mean))
     places = [np.flatnonzero(out > 1e-9 * rows.weight[sample]) for out in held]
-    scores = [center + scale * fit(out.X) for fit, out in zip(kept.fits, tested, strict=True)]
+    scores = [center + scale * out.whole(fit(out.X)) for fit, out in zip(kept.fits, tested, strict=True)]
     weights = [out[place] for out, place in zip(held, places, strict=True)]
     held_out = HeldOut(sample[np.concatenate(places)], np.concatenate(weights), np.concatenate(scores))
     trades = find_trades(dense, data, inputs, scale)
     return replace(model, steps=describe_steps(judged, kept, model, tested)), held_out, trades
+
+
+def _add_levels(model: CurveModel, inputs: Inputs, effects: LevelEffects | None, scale: Floats) -> CurveModel:
+    """Return a model in which the curves of inputs that are numbers of values have effects, whose mean is 0, at these.
+
+    A value without rows adds nothing, as one that the table did not have.
+    """
+    curves, intercept = list(model.curves), model.intercept
+    for j, n in inputs.levels.items():
+        values = np.zeros((n + 1, len(intercept)))
+        if effects is None or j not in effects.values:
+            curves[j] = Curve(np.array([0.0, n]), values[:2], values[:2])
+            continue
+        counts = effects.counts[j]
+        mean = scale * np.average(effects.values[j][1:], axis=0, weights=counts[1:])
+        values[counts > 0] = scale * effects.values[j][counts > 0] - mean
+        values[0] = 0.0
+        curves[j] = Curve(np.arange(n + 1.0), values, scale * effects.errors[j])
+        missing = counts[0] / counts.sum()
+        for gap in inputs.gaps[j].tolist():  # rows without a value are as before
+            curves[gap] = replace(curves[gap], values=curves[gap].values + np.outer([missing, missing - 1], mean))
+        intercept = intercept + (1 - missing) * mean
+    return replace(model, curves=tuple(curves), intercept=intercept)
 
 
 #: Standard deviation of targets, in means, below which a logarithm is as good as straight; rows that a choice needs.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,7 @@ class Inputs:
     circles: tuple[Circle, ...]  #: (d,) where a month, weekday or hour begins and ends; None for others
     gaps: tuple[Ints, ...]  #: (d,) the inputs that are 1 where an input is missing, or a code
     fills: Floats  #: (d,) what an input is where it is missing
+    levels: Mapping[int, int] = field(default_factory=dict)  #: of inputs that are numbers of values: how many there are
 
     @classmethod
     def from_table(
@@ -59,17 +60,26 @@ class Inputs:
             is_numeric = tuple(not np.isin(x, (0.0, 1.0)).all() for x in X.T)
             columns, groups, owners = np.arange(d), np.full(d, -1), tuple(names)
             circles: tuple[Circle, ...] = (None,) * d
-            gaps, fills = tuple(np.zeros(0, np.int64) for _ in names), np.zeros(d)
+            gaps, fills, levels = tuple(np.zeros(0, np.int64) for _ in names), np.zeros(d), {}
         else:
             index = {column.name: k for k, column in enumerate(encoding.inputs)}
-            is_numeric = tuple(feature.is_numeric for feature in encoding.features)
+            is_numeric = tuple(feature.is_numeric or feature.is_lookup for feature in encoding.features)
             owners = tuple(feature.column for feature in encoding.features)
             columns = np.array([index[name] for name in owners], np.int64)
             groups = np.where([feature.is_level for feature in encoding.features], columns, -1)
             circles = tuple(feature.circle for feature in encoding.features)
             gaps, fills = _find_gaps(encoding)
-        chosen = _shapes(shapes, names, owners, is_numeric, circles, n_scores)
-        return cls(tuple(names), is_numeric, columns, groups, chosen, circles, gaps, fills)
+            pairs = enumerate(encoding.features)
+            levels = {j: encoding.inputs[columns[j]].n_levels for j, feature in pairs if feature.is_lookup}
+        numbers = [numeric and j not in levels for j, numeric in enumerate(is_numeric)]
+        chosen = _shapes(shapes, names, owners, numbers, circles, n_scores)
+        return cls(tuple(names), is_numeric, columns, groups, chosen, circles, gaps, fills, levels)
+
+    @property
+    def may_bend(self) -> Bools:
+        """(d,) Which inputs may have curves with knots: numbers whose curves need not be straight."""
+        pairs = enumerate(zip(self.is_numeric, self.shapes, strict=True))
+        return np.array([numeric and shape != "straight" and j not in self.levels for j, (numeric, shape) in pairs])
 
     @property
     def may_mix(self) -> Bools:
@@ -84,10 +94,11 @@ class Inputs:
     def may_pair(self) -> Bools:
         """(d,) Which inputs planes may read: rising and falling ones too, as their planes rise or fall with them.
 
-        Not levels of a category of very many: few rows have two such values together.
+        Not levels of a category of many: few rows have two such values together.
         """
         sizes = np.bincount(self.groups[self.groups >= 0], minlength=int(self.groups.max(initial=0)) + 1)
         is_long = (self.groups >= 0) & (sizes[self.groups] > MOST_MIXED)
+        is_long[[*self.levels]] = True
         return np.array([shape in ("", "rising", "falling") for shape in self.shapes]) & ~is_long
 
     @property
@@ -106,7 +117,7 @@ def _find_gaps(encoding: TableEncoding) -> tuple[tuple[Ints, ...], Floats]:
         is_own = [other.column == feature.column and other.is_gap for other in features]
         has_gaps = not feature.is_level and not feature.is_gap
         gaps.append(np.flatnonzero(is_own) if has_gaps else np.zeros(0, np.int64))
-        fills[j] = means[feature.column].pop(0) if has_gaps else 0.0
+        fills[j] = means[feature.column].pop(0) if has_gaps and not feature.is_lookup else 0.0
     return tuple(gaps), fills
 
 

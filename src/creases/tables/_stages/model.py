@@ -299,7 +299,10 @@ def to_layers(model: CurveModel) -> list[Layer]:
 
 def _sum_layers(model: CurveModel) -> list[Layer]:
     """Return the layers up to the scores, however large these are."""
-    sums = _sum_curves(model)
+    sums = []  # for each input its curve and what is taken out of planes and units
+    for j, curve in enumerate(model.curves):
+        margins = [part.margins[j] for part in model.mixed if j in part.margins]
+        sums.append(add_functions([curve.function, *margins]))
     constant = model.intercept + sum(plane.constant for plane in model.planes)
     constant = constant + (model.units.constant if model.units else 0.0) + sum(each.values[0] for each in sums)
     first = _FirstLayer(model, sums)
@@ -324,15 +327,6 @@ def _sum_layers(model: CurveModel) -> list[Layer]:
         out.append(model.units.outputs.T)
     layers.append((np.concatenate(read), np.concatenate(bias)))
     return [*layers, (mixture @ np.concatenate(out, axis=1), mixture @ least)]
-
-
-def _sum_curves(model: CurveModel) -> list[PiecewiseLinear]:
-    """Return for each input the sum of its curve and of what is taken out of planes and units."""
-    sums = []
-    for j, curve in enumerate(model.curves):
-        margins = [part.margins[j] for part in model.mixed if j in part.margins]
-        sums.append(add_functions([curve.function, *margins]))
-    return sums
 
 
 class _FirstLayer:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import nnls
-from scipy.sparse import csr_array
 
 from creases._typing import Floats, Ints
 from creases.tables._stages.basis import Basis, CurveBasis
@@ -88,9 +87,6 @@ LAST_STEPS = 2
 #: How strongly lines are held near those of a fit that they imitate, as a fraction of the rows' weight.
 NEAR = 1e-4
 
-#: Levels of categories from which on their products are summed apart from those of other functions.
-MANY_LEVELS = 50
-
 #: Numbers of a matrix of functions that are kept between steps; above, rows are taken in blocks of fewer numbers.
 KEEP, BLOCK = 25_000_000, 4_000_000
 
@@ -124,7 +120,6 @@ class _Functions:
         self._basis, self._X = basis, X
         self._size = max(BLOCK // len(basis.penalty), 1)
         self._kept: Floats | None = None
-        self._level_squares: _LevelSquares | None = None
         if len(X) * len(basis.penalty) <= KEEP:
             self._size, self._kept = max(len(X), 1), basis(X)
 
@@ -161,21 +156,9 @@ class _Functions:
         squares, sums = np.zeros((1 if is_same else m, p, p)), np.zeros((m, p))
         for part, F in self:
             sums += curvatures[part].T @ F
-            of_weight = self._squares_of(part, F)
             for square, curvature in zip(squares, curvatures[part].T, strict=False):
-                square += of_weight(curvature)
+                square += _squares(F, curvature)
         return squares, sums, curvatures.sum(axis=0)
-
-    def _squares_of(self, part: slice, F: Floats) -> Callable[[Floats], Floats]:
-        """Return the sums of products of a block's functions as a function of its rows' weights."""
-        curves = self._basis.curves
-        if (curves.groups[curves.lines] >= 0).sum() < MANY_LEVELS:
-            return partial(_squares, F)
-        if self._kept is None:
-            return _LevelSquares(curves, self._X[part], F)
-        if self._level_squares is None:
-            self._level_squares = _LevelSquares(curves, self._X, F)
-        return self._level_squares
 
 
 def _squares(F: Floats, weight: Floats) -> Floats:
@@ -183,33 +166,6 @@ def _squares(F: Floats, weight: Floats) -> Floats:
     is_constant = bool((weight == weight[:1]).all())
     scaled = F if is_constant else F * np.sqrt(weight)[:, None]
     return np.asarray((scaled.T @ scaled) * (weight[0] if is_constant and len(weight) else 1.0))
-
-
-class _LevelSquares:
-    """The same where many functions are levels of categories, of which a row has few: their sums are cheap."""
-
-    def __init__(self, curves: CurveBasis, X: Floats, F: Floats) -> None:
-        self._own = np.flatnonzero(curves.groups[curves.lines] >= 0)
-        features = curves.lines[self._own]
-        self._mean, self._deviation = curves.mean[features], curves.deviation[features]
-        self._others = np.setdiff1d(np.arange(F.shape[1]), self._own)
-        self._levels: Any = csr_array(X[:, features])
-        self._rest = np.ascontiguousarray(F[:, self._others])
-
-    def __call__(self, weight: Floats) -> Floats:
-        """Return the sums (p, p) for weights (n,) of the rows."""
-        own, others, mean, deviation = self._own, self._others, self._mean, self._deviation
-        product: Any = self._levels.T.multiply(weight)
-        weighted = product.tocsr()  # (k, n)
-        counts = weighted.sum(axis=1)
-        pairs = (weighted @ self._levels).toarray() - np.outer(counts, mean) - np.outer(mean, counts)
-        pairs += float(weight.sum()) * np.outer(mean, mean)
-        cross = (weighted @ self._rest - np.outer(mean, weight @ self._rest)) / deviation[:, None]
-        result = np.empty((len(own) + len(others),) * 2)
-        result[np.ix_(own, own)] = pairs / np.outer(deviation, deviation)
-        result[np.ix_(own, others)], result[np.ix_(others, own)] = cross, cross.T
-        result[np.ix_(others, others)] = _squares(self._rest, weight)
-        return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +201,12 @@ def fit_penalized(
     Steps go from ``start``, a fit of the first functions of the basis.
     """
     limits = shape_rows(basis, shapes)
-    return _take_steps(_make_feasible(_first_fit(basis, rows, start), limits), rows, limits, n_steps)
+    first = _first_fit(basis, rows, start)
+    if len(limits):  # the nearest weights whose products with limits are not negative
+        first = replace(
+            first, weights=np.stack([project(each, np.eye(len(each)), limits) for each in first.weights.T], 1)
+        )
+    return _take_steps(first, rows, limits, n_steps)
 
 
 def refit(fit: Fit, rows: RowSource, shapes: Sequence[Shape]) -> tuple[Fit, Floats]:
@@ -326,14 +287,6 @@ def _step_sums(fit: Fit, before: Fit | None, rows: Rows) -> _StepSums:
 def mean_functions(basis: Basis, rows: Rows) -> Floats:
     """Return the means (p,) of the functions of a basis over rows."""
     return np.asarray(_Functions(basis, rows.X).gradient(rows.weight[:, None])[:, 0] / rows.weight.sum())
-
-
-def _make_feasible(fit: Fit, limits: Floats) -> Fit:
-    """Return a fit with the nearest weights whose products with limits (k, p) are not negative."""
-    if not len(limits):
-        return fit
-    weights = [project(each, np.eye(len(each)), limits) for each in fit.weights.T]
-    return replace(fit, weights=np.stack(weights, axis=1))
 
 
 def _between(fit: Fit, target: Fit, length: float) -> Fit:

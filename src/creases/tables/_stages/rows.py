@@ -39,6 +39,7 @@ class Rows:
     family: Family
     numbers: Ints | None = None  #: (n,) in the table; None if they have none there
     total: float | None = None  #: weight of all rows where these are a block of them
+    known: Floats | None = None  #: (n, m) what all scores have beside those of a fit: effects of levels
 
     @classmethod
     def from_unique(cls, rows: UniqueRows, among: Ints, targets: Targets) -> Rows:
@@ -63,8 +64,9 @@ class Rows:
 
     def __getitem__(self, rows: Ints | Bools) -> Rows:
         """Return some of the rows."""
-        numbers = None if self.numbers is None else self.numbers[rows]
-        return Rows(self.X[rows], self.y[rows], self.weight[rows], self.copies[rows], self.family, numbers)
+        names = ("X", "y", "weight", "copies", "numbers", "known")
+        arrays: dict[str, Any] = {name: each[rows] for name in names if (each := getattr(self, name)) is not None}
+        return replace(self, **arrays, total=None)
 
     def sum(self, function: Callable[[Rows], Any]) -> Any:
         """Return a function of all rows: they are one block."""
@@ -85,15 +87,19 @@ class Rows:
         """Fraction of the scores that rows can tell: only differences of the scores of classes count."""
         return 1.0 if self.n_classes <= 2 else (self.n_classes - 1) / self.n_classes
 
+    def whole(self, scores: Floats) -> Floats:
+        """Return the scores (n, m) of a fit with what is known beside them."""
+        return scores if self.known is None else scores + self.known
+
     def losses(self, scores: Floats) -> Floats:
         """Return each row's loss (n,)."""
-        return self.family.losses(self.y, scores)
+        return self.family.losses(self.y, self.whole(scores))
 
     def potentials(self, scores: Floats) -> Floats:
         """Return what each row's pulls (n, m) are the slopes of, (n,): half a squared error or deviance, a log loss."""
         if not self.n_classes:
             return self.losses(scores) / 2 if self.family.has_noise else self.losses(scores)
-        return np.asarray(self.losses(scores) - (self._prior * scores).sum(axis=1))
+        return np.asarray(self.losses(scores) - (self._prior * self.whole(scores)).sum(axis=1))
 
     @property
     def _prior(self) -> Floats:
@@ -115,12 +121,12 @@ class Rows:
 
     def pulls(self, scores: Floats) -> Floats:
         """Return how much each row pulls each score (n, m) up, without its weight."""
-        pulls = self.family.pulls(self.y, scores)
+        pulls = self.family.pulls(self.y, self.whole(scores))
         return pulls + self._prior if self.n_classes else pulls
 
     def curvatures(self, scores: Floats) -> Floats:
         """Return the weights (n, m) of the rows in a Newton step at scores (n, m), of each score by itself."""
-        return np.asarray(self.family.curvatures(self.y, scores) * self.weight[:, None])
+        return np.asarray(self.family.curvatures(self.y, self.whole(scores)) * self.weight[:, None])
 
     def start(self) -> Floats:
         """Return the best constant scores (m,)."""

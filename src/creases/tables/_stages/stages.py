@@ -98,7 +98,7 @@ def fit_columns(rows: Rows, folds: Folds, inputs: Inputs) -> list[Candidate]:
     Knots and hinges come from the inputs of all rows, so that fits of different folds have the same functions.
     """
     tested = [out for _, out in folds]
-    straight = _curve_basis(rows, inputs, np.zeros(len(inputs.names), bool))
+    straight = curve_basis(rows, inputs, np.zeros(len(inputs.names), bool))
     n_steps = linear_steps(straight)
     linear = _on_folds(
         "linear", folds, lambda _: straight, partial(fit_penalized, shapes=inputs.shapes, n_steps=n_steps)
@@ -107,7 +107,7 @@ def fit_columns(rows: Rows, folds: Folds, inputs: Inputs) -> list[Candidate]:
     bending = _bending_inputs(rows, inputs, linear.fits)
     if bending.any():
         lines = np.union1d(result[0].fits[0].basis.curves.lines, np.flatnonzero(bending))
-        bent = _curve_basis(rows, inputs, bending, lines)
+        bent = curve_basis(rows, inputs, bending, lines)
         result += _curve_candidates("curves", rows, folds, inputs, bent, result[0].fits)
         best = choose(result, tested)
         rough = _rough_basis(rows, folds, inputs, best)
@@ -152,14 +152,10 @@ def _rough_basis(rows: Rows, folds: Folds, inputs: Inputs, best: Candidate) -> C
     tested = [out for _, out in folds]
     X, copies = np.concatenate([out.X for out in tested]), np.concatenate([out.copies for out in tested])
     parts = zip(best.fits, tested, strict=True)
-    residuals = np.concatenate([out.family.pearson(out.y, fit(out.X)) for fit, out in parts])
+    residuals = np.concatenate([out.family.pearson(out.y, out.whole(fit(out.X))) for fit, out in parts])
     curves = best.fits[0].basis.curves
     knots, ramps = list(curves.knots), {}
-    rough = [
-        j
-        for j, shape in enumerate(inputs.shapes)
-        if inputs.is_numeric[j] and shape != "straight" and is_rough(X[:, j], residuals, copies)
-    ]
+    rough = [j for j in range(len(inputs.names)) if inputs.may_bend[j] and is_rough(X[:, j], residuals, copies)]
     if not rough:
         return None
     most = np.clip(FUNCTIONS // len(rough), PIECES, MOST_PIECES)
@@ -285,20 +281,22 @@ def _count_pieces(rows: Rows) -> int:
 def _bending_inputs(rows: Rows, inputs: Inputs, fits: Sequence[Fit]) -> Bools:
     """Return which inputs (d,) get knots: of very many numbers those with the steepest lines."""
     size = np.max([np.abs(fit.weights).max(axis=1) for fit in fits], axis=0)
-    may_bend = np.array(inputs.is_numeric) & np.array([shape != "straight" for shape in inputs.shapes])
-    order = np.argsort(np.where(may_bend, -size, np.inf), kind="stable")
+    order = np.argsort(np.where(inputs.may_bend, -size, np.inf), kind="stable")
     chosen = np.zeros(len(size), bool)
     chosen[order[: min(MAX_BENT, max(_count_pieces(rows) // LEAST_PIECES, 1))]] = True
-    return np.asarray(chosen & may_bend)
+    return np.asarray(chosen & inputs.may_bend)
 
 
-def _curve_basis(rows: Rows, inputs: Inputs, is_bent: Bools, lines: Ints | None = None) -> CurveBasis:
+def curve_basis(rows: Rows, inputs: Inputs, is_bent: Bools, lines: Ints | None = None) -> CurveBasis:
+    """Return the lines of inputs, with knots of those that are bent (d,)."""
     most = PIECES if rows.copies.sum() < SMALL else MORE_PIECES
     n_pieces = min(most, max(_count_pieces(rows) // max(int(is_bent.sum()), 1), LEAST_PIECES))
     knots = []
     for j, numeric in enumerate(inputs.is_numeric):
         each = np.array([0.0, 1.0])
-        if numeric:
+        if j in inputs.levels:  # beyond all values: a line there is 0
+            each = inputs.levels[j] + np.array([1.0, 2.0])
+        elif numeric:
             x = clip_outliers(rows.X[:, j], rows.copies)
             each = quantile_knots(x, n_pieces, rows.copies) if is_bent[j] else np.array([x.min(), x.max()])
             each = close_circle(each if is_bent[j] else x[:0], inputs.circles[j]) if inputs.circles[j] else each

@@ -122,7 +122,7 @@ def train_units(rows: Rows, fit: Fit, knots: tuple[Floats, ...], inputs: Inputs,
     own, U = own[varies], U[:, varies]
     mean, deviation = U.mean(axis=0), U.std(axis=0)
     Z = ((U - mean) / deviation).astype(np.float32)
-    offset = fit(rows.X).astype(np.float32)
+    offset = rows.whole(fit(rows.X)).astype(np.float32)
     n_units = int(np.clip(len(rows) // ROWS_PER_UNIT, LEAST_UNITS, MOST_UNITS))
     d, m = Z.shape[1], offset.shape[1]
     W = rng.normal(size=(d, n_units)) * (2 / max(d, 1)) ** 0.5
@@ -245,7 +245,7 @@ class _Rest:
         names = ("X", "y", "weight", "copies", "numbers")
         arrays = [[getattr(part, name) for _, part in parts] for name in names]
         stacked: list[Any] = [None if each[0] is None else np.concatenate(each) for each in arrays]
-        scores = np.concatenate([fits[max(k, 0)](part.X) for k, part in parts])
+        scores = np.concatenate([part.whole(fits[max(k, 0)](part.X)) for k, part in parts])
         fold = np.repeat([k for k, _ in parts], [len(part) for _, part in parts])
         rows = Rows(family=folds[0][0].family, **dict(zip(names, stacked, strict=True)))
         return cls(rows, scores, fold, len(folds))

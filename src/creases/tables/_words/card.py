@@ -13,6 +13,7 @@ from creases._text import common_decimals, format_fixed, format_percent, format_
 from creases._typing import Bools, Floats
 from creases.errors import InputError
 from creases.tables._columns.axes import number_text
+from creases.tables._columns.levels import Levels
 from creases.tables._model.schema import RowFunction
 from creases.tables._words.card_entries import (
     Entry,
@@ -215,7 +216,7 @@ def _missing_text(terms: CurveTerms, unused: Sequence[str]) -> str:
     """Say what a missing value counts as in columns of numbers where the table has none."""
     names = []
     for term in terms.columns:
-        if term.column.n_missing or term.codec.has_levels or term.column.name in unused:
+        if term.column.n_missing or isinstance(term.codec, Levels) or term.column.name in unused:
             continue
         for k, (_, feature) in enumerate(term.numbers or ((0, term.features[0]),)):
             names.append(f"{feature.name} as {number_text(term.column.means[k], 1e-6 * abs(term.column.means[k]))}")

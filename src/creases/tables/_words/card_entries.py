@@ -9,6 +9,7 @@ import numpy as np
 
 from creases._typing import Floats, Ints
 from creases.tables._columns.codec import Codec, Feature, unused_name
+from creases.tables._columns.levels import Levels
 from creases.tables._stages.model import Plane
 from creases.tables._words.curves import choose_places, plane_knots
 from creases.tables._words.terms import ColumnTerm, CurveTerms
@@ -155,13 +156,12 @@ def number_reading(terms: CurveTerms, j: int, knots: Floats, share: float) -> Re
 def level_reading(terms: CurveTerms, term: ColumnTerm) -> Reading:
     """Return the reading of a category or of a column of yes and no, with a place for all other values."""
     column, inputs = term.column, term.inputs
-    if term.codec.has_levels:
-        pooled = [feature.is_pooled for feature in term.features]
-        texts = [
-            unused_name(RARE, term.levels) if rare else level for level, rare in zip(term.levels, pooled, strict=True)
-        ]
+    if isinstance(term.codec, Levels):
+        texts = [text for text, _ in term.values]
+        if column.rare and term.codec.has_levels:
+            texts[-1] = unused_name(RARE, term.levels)
         texts.append(unused_name(OTHER, texts))
-        cells = np.concatenate([np.eye(len(inputs)), np.zeros((1, len(inputs)))])
+        cells = np.stack([*(own for _, own in term.values), np.zeros(len(inputs))])
         if terms.encoding.missing == "mean" and column.n_missing and column.common in texts:
             texts, cells = (
                 [*texts, unused_name(MISSING, texts)],

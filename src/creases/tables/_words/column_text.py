@@ -12,6 +12,7 @@ from creases._text import format_value, plural
 from creases._typing import Floats
 from creases.tables._columns.axes import Axis
 from creases.tables._columns.codec import UNKNOWN
+from creases.tables._columns.levels import Lookup
 from creases.tables._words.curves import NEAR, choose_places, curve_text
 from creases.tables._words.rows import InputRanges
 from creases.tables._words.terms import DECISIVE, ColumnTerm, CurveTerms, Options, Terms
@@ -40,7 +41,12 @@ class Graph:
 def column_text(terms: CurveTerms, term: ColumnTerm) -> str:
     """Return what a column adds in words; "" if it is constant."""
     if term.codec.is_discrete:
-        return _levels_text(terms, level_values(terms, term))
+        levels = level_values(terms, term)
+        text = _levels_text(terms, levels)
+        spread = float(np.stack([*levels.values()]).std(axis=0).max())
+        own = f"standard deviation {format_value(spread, 2)}{terms.unit}"
+        own = f"{len(term.column.levels):,} values, each with its own effect ({own})"
+        return f"{own}: {text}" if text and isinstance(term.codec, Lookup) else text
     graphs = column_graphs(terms, term)
     graphs = [each for each in graphs if np.ptp(each.values, axis=0).max() > terms.unseen]
     if len(terms.outputs) == 1:
@@ -91,6 +97,14 @@ def _levels_text(terms: CurveTerms, levels: dict[str, Floats]) -> str:
         between = f"{len(middle)} others between {terms.change_text(ends[0])} and {terms.change_text(ends[1])}"
         texts = [*texts[: HIGHEST - 1], between, *texts[-LOWEST + 1 :]]
     return ", ".join(texts)
+
+
+def _spread_text(terms: CurveTerms, levels: dict[str, Floats]) -> str:
+    """Return how many values have effects of their own, and how far these differ."""
+    spread = float(np.stack([*levels.values()]).std(axis=0).max())
+    return (
+        f"{len(levels):,} values, each with its own effect (standard deviation {format_value(spread, 2)}{terms.unit})"
+    )
 
 
 def _missing_text(terms: CurveTerms, name: str, effect: Floats, *, named: bool) -> str:
@@ -178,6 +192,8 @@ def cell_text(terms: Terms, term: ColumnTerm, x: Floats) -> str:
     values = x[term.inputs]
     if term.codec.has_levels:
         return term.levels[int(values.argmax())] if values.any() else UNKNOWN
+    if isinstance(term.codec, Lookup):
+        return term.values[int(values[0]) - 1][0] if values[0] else UNKNOWN
     return term.codec.text(values, term.column.name, terms.knots(int(term.inputs[0])))
 
 

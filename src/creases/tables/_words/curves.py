@@ -29,7 +29,10 @@ def curve_text(
     if not np.ptp(values) > 1e-12 * max(float(np.abs(values).max(initial=0.0)), 1e-300):
         return ""
     if axis.cycle:
-        return _extremes_text(np.array(axis.cycle), np.interp(axis.cycle, knots, values), axis, unit, change)
+        values = np.interp(axis.cycle, knots, values)
+        low, high = int(values.argmin()), int(values.argmax())
+        lowest = f"lowest {axis.at} {axis.place(axis.cycle[low])} ({change(values[low])}{unit})"
+        return f"{lowest}, highest {axis.at} {axis.place(axis.cycle[high])} ({change(values[high])})"
     if axis.levels:
         return places_text(np.array(axis.levels), np.interp(axis.levels, knots, values), axis, unit, change)
     bends = choose_places(knots, values, 1e-9)  # without knots at which the curve goes straight on
@@ -110,10 +113,3 @@ def _slopes_text(knots: Floats, values: Floats, axis: Axis, unit: str, change: C
             text += f" {axis.until} {axis.place(b)}"
         words.append(text)
     return ", ".join(words)
-
-
-def _extremes_text(places: Floats, values: Floats, axis: Axis, unit: str, change: Callable[[float], str]) -> str:
-    """Return where a function of months, weekdays or hours is lowest and highest."""
-    low, high = int(values.argmin()), int(values.argmax())
-    lowest = f"lowest {axis.at} {axis.place(places[low])} ({change(values[low])}{unit})"
-    return f"{lowest}, highest {axis.at} {axis.place(places[high])} ({change(values[high])})"

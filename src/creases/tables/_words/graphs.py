@@ -10,6 +10,7 @@ import numpy as np
 
 from creases._text import OneLine
 from creases._typing import Floats, Ints
+from creases.tables._columns.levels import Levels, Lookup
 from creases.tables._stages.model import Curve
 from creases.tables._words.column_text import Graph, column_graphs, level_values
 from creases.tables._words.curves import plane_knots
@@ -228,6 +229,9 @@ def _number_graph(terms: CurveTerms, term: ColumnTerm, graph: Graph, size: float
     j = graph.input
     rows = np.zeros(0) if X is None else X[term.is_number(X), j]
     is_part = j != term.main_input
+    if graph.name:  # a part of a date
+        at_rows = np.stack([np.interp(rows, graph.knots, column) for column in graph.values.T])
+        size = float(np.abs(at_rows).max(axis=0).mean()) if len(rows) else float(np.ptp(graph.values, axis=0).max()) / 4
     return NumberGraph(
         name=terms.variables[j],
         column=term.column.name,
@@ -235,7 +239,7 @@ def _number_graph(terms: CurveTerms, term: ColumnTerm, graph: Graph, size: float
         label=f"{graph.name} of {term.column.name}" if is_part else term.column.name,
         outputs=terms.outputs,
         unit=terms.graph_unit,
-        size=_mean_size(graph, rows) if graph.name else size,
+        size=size,
         knots=graph.knots,
         values=graph.values,
         errors=terms.error_values(j),
@@ -248,23 +252,22 @@ def _number_graph(terms: CurveTerms, term: ColumnTerm, graph: Graph, size: float
     )
 
 
-def _mean_size(graph: Graph, rows: Floats) -> float:
-    """Return the mean size of a part of a date over rows (n,), or without rows a quarter of its range."""
-    if not len(rows):
-        return float(np.ptp(graph.values, axis=0).max()) / 4
-    at_rows = np.stack([np.interp(rows, graph.knots, column) for column in graph.values.T])
-    return float(np.abs(at_rows).max(axis=0).mean())
-
-
 def _level_graph(terms: CurveTerms, term: ColumnTerm, size: float, X: Floats | None) -> LevelGraph:
     levels = level_values(terms, term)
     values = np.stack([*levels.values()])
     errors = np.full(values.shape, np.nan)
     counts = np.zeros(len(levels), np.int64)
-    for row, j in enumerate(term.inputs.tolist() if term.codec.has_levels else term.inputs[:1].tolist()):
+    numbered = len(term.column.levels) if isinstance(term.codec, Lookup) else 0
+    if numbered:
+        own, j = terms.error_values(int(term.inputs[0])), int(term.inputs[0])
+        errors[:numbered] = own[1:] if len(own) > numbered else 0.0
+        places = np.zeros(0, np.int64) if X is None else X[:, j].astype(np.int64)
+        counts[:numbered] = np.bincount(places, minlength=numbered + 1)[1:]
+    each = term.inputs[1:] if numbered else term.inputs if term.codec.has_levels else term.inputs[:1]
+    for row, j in enumerate(each.tolist(), start=numbered):
         errors[row] = terms.error_values(j)[-1]
         counts[row] = 0 if X is None else int((X[:, j] > 0.5).sum())
-    if X is not None and not term.codec.has_levels:
+    if X is not None and not isinstance(term.codec, Levels):
         gone = 0 if term.indicator is None else int((X[:, term.indicator] > 0.5).sum())
         counts[1], errors[1] = len(X) - counts[0] - gone, terms.error_values(int(term.inputs[0]))[0]
         counts[2:] = gone

@@ -92,16 +92,11 @@ def _crease_text(terms: CurveTerms, units: Units, k: int) -> tuple[str, str]:
     parts += [f"+ {plural(crease.more, 'smaller part')}"] if crease.more else []
     parts[0] = parts[0].removeprefix("+ ") if parts[0][0] == "+" else f"-{parts[0][2:]}"
     values = [crease.value, crease.value + units.reasons[k].side / crease.scale]
-    at, there = (format_value(each, _digits(*values)) for each in values)
+    gap, largest = abs(values[0] - values[1]), max(map(abs, values))
+    digits = 3 if not gap else int(np.clip(np.ceil(np.log10(largest / gap)) + 1, 3, 9))  # that tell them apart
+    at, there = (format_value(each, digits) for each in values)
     where = "above" if crease.scale > 0 else "below"
     return f"{what} {where} {' '.join(parts)} = {at}", there
-
-
-def _digits(first: float, second: float) -> int:
-    """Return how many digits tell two numbers apart, at least three."""
-    gap = abs(first - second)
-    largest = max(abs(first), abs(second))
-    return 3 if not gap else int(np.clip(np.ceil(np.log10(largest / gap)) + 1, 3, 9))
 
 
 def _part_text(terms: CurveTerms, j: int, coefficient: float) -> str:

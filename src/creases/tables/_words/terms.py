@@ -16,6 +16,7 @@ import numpy as np
 from creases._text import format_change, format_value, plural, short_names
 from creases._typing import Bools, Floats, Ints
 from creases.tables._columns.codec import Codec, Feature, unused_name
+from creases.tables._columns.levels import Levels
 from creases.tables._encoding.columns import ColumnEncoding
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._stages.families import apply_link, log_odds, probabilities
@@ -102,9 +103,8 @@ class ColumnTerm:
 
     def is_missing(self, own: Floats) -> bool:
         """Return whether inputs (k,) are of a cell that is missing, a code, or a value that the table did not have."""
-        if self.codec.has_levels:
-            feature = self.features[int(own.argmax())]
-            return not own.any() or not (feature.level or feature.is_pooled)
+        if isinstance(self.codec, Levels):
+            return not self.codec.level_of(self.column, own)
         return bool(own[[k for k, feature in enumerate(self.features) if feature.is_gap]].any())
 
     def is_number(self, X: Floats) -> Bools:

@@ -1,0 +1,127 @@
+"""Effects of the values of columns of very many values, such as customers: one for each, shrunk by their variance.
+
+They are no functions of a basis: their sums over rows are sparse, and they are fitted in turn with the functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from creases._typing import Floats, Ints
+from creases.tables._stages.basis import CurveBasis
+from creases.tables._stages.inputs import Inputs
+from creases.tables._stages.pairs import Candidate, compare
+from creases.tables._stages.penalized import LARGEST, LEAST, Fit, fit_penalized
+from creases.tables._stages.rows import Rows
+from creases.tables._stages.stages import curve_basis
+
+#: How often functions and effects are fitted in turn; steps of the effects, the change of a penalty that ends them.
+TURNS, STEPS, PENALTY_CHANGE = 3, 60, 0.01
+
+#: How far a step moves an effect at most, unless errors are squared.
+FAR = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class LevelEffects:
+    """What the values of some inputs add to the scores, by their numbers; 0 is one that the table did not have."""
+
+    values: Mapping[int, Floats]  #: (levels + 1, m) by input
+    errors: Mapping[int, Floats]  #: their standard errors
+    counts: Mapping[int, Floats]  #: (levels + 1,) weight of the rows of each
+
+    def __call__(self, X: Floats) -> Floats:
+        """Return what encoded rows X (n, d) get, (n, m)."""
+        m = next(iter(self.values.values())).shape[1]
+        return sum((own[X[:, j].astype(np.int64)] for j, own in self.values.items()), np.zeros((len(X), m)))
+
+
+def fit_effects(rows: Rows, scores: Floats, levels: Mapping[int, int]) -> LevelEffects:
+    """Fit effects beside scores (n, m) of rows; ``levels`` are how many values an input has.
+
+    The penalty of an input is the noise in variances of its effects: that of the generalized Fellner-Schall update, as
+    of other blocks. Inputs take turns, a step for each (backfitting).
+    """
+    rows, m = replace(rows, known=None), scores.shape[1]
+    places = {j: rows.X[:, j].astype(np.int64) for j in levels}
+    values = {j: np.zeros((n + 1, m)) for j, n in levels.items()}
+    errors: dict[int, Floats] = {}
+    effective, penalties = dict.fromkeys(levels, 0.0), dict.fromkeys(levels, 1.0)
+    total, noise = scores, 1.0
+    for _ in range(STEPS):
+        before = dict(penalties)
+        for j, place in places.items():
+            n = len(values[j])
+            curvature = _sums(place, rows.curvatures(total), n)
+            pull = _sums(place, rows.pulls(total) * rows.weight[:, None], n)
+            step = (pull - penalties[j] * values[j]) / (curvature + penalties[j])
+            step = step if rows.family.is_quadratic else step.clip(-FAR, FAR)
+            step[0] = 0.0  # nobody knows what an unknown value adds
+            values[j] = values[j] + step
+            total = total + step[place]
+            if rows.family.has_noise:
+                left = max(rows.weight.sum() - sum(effective.values()) / m - 1, 1.0)
+                noise = max(rows.noise(total) * float(rows.weight.sum()) / left, 1e-12)
+            effective[j] = rows.freedom * float((curvature / (curvature + penalties[j]))[1:].sum())
+            errors[j] = np.sqrt(noise / (curvature + penalties[j]))
+            size = max(float((values[j] ** 2).sum()), 1e-300)
+            penalties[j] = float(np.clip(noise * effective[j] / size, LEAST, LARGEST))
+        if all(abs(penalties[j] - before[j]) <= PENALTY_CHANGE * before[j] for j in levels):
+            break
+    counts = {j: _sums(place, rows.weight[:, None], levels[j] + 1)[:, 0] for j, place in places.items()}
+    return LevelEffects(values, errors, counts)
+
+
+def _sums(place: Ints, numbers: Floats, n: int) -> Floats:
+    """Return the sums (n, m) of numbers (rows, m) by the place of each row."""
+    return np.stack([np.bincount(place, each, n) for each in numbers.T], axis=1)
+
+
+def add_effects(
+    rows: Rows, folds: Sequence[tuple[Rows, Rows]], inputs: Inputs
+) -> tuple[Rows, list[tuple[Rows, Rows]], dict[int, int]]:
+    """Return rows and their folds with effects of levels as known scores, and how many levels each such input has.
+
+    An input has effects where held-out rows are predicted worse without them, by a standard error.
+    """
+    levels = dict(inputs.levels)
+    if not levels:
+        return rows, list(folds), levels
+    basis = curve_basis(rows, inputs, inputs.may_bend)
+    while levels:
+        pairs = [_fit_in_turn(basis, train, inputs, levels) for train, _ in folds]
+        fits, effects = zip(*pairs, strict=True)
+        best, tested = _judge(fits, effects, folds)
+        idle = set()
+        for j in levels:
+            without = [replace(each, values={**each.values, j: 0 * each.values[j]}) for each in effects]
+            gain, error = compare(_judge(fits, without, folds)[0], best, tested)
+            idle |= {j} if gain <= error else set()
+        if not idle:
+            trained = [replace(train, known=each(train.X)) for each, (train, _) in zip(effects, folds, strict=True)]
+            whole = _fit_in_turn(basis, rows, inputs, levels)[1]
+            return replace(rows, known=whole(rows.X)), list(zip(trained, tested, strict=True)), levels
+        levels = {j: n for j, n in levels.items() if j not in idle}
+    return rows, list(folds), levels
+
+
+def _fit_in_turn(basis: CurveBasis, rows: Rows, inputs: Inputs, levels: Mapping[int, int]) -> tuple[Fit, LevelEffects]:
+    """Fit functions of columns and effects of levels to rows, each to what the other leaves, the functions first."""
+    fit: Fit | None = None
+    for _ in range(TURNS):
+        fit = fit_penalized(basis, rows, inputs.shapes, start=fit)
+        effects = fit_effects(rows, fit(rows.X), levels)
+        rows = replace(rows, known=effects(rows.X))
+    assert fit is not None
+    return fit, effects
+
+
+def _judge(
+    fits: Sequence[Fit], effects: Sequence[LevelEffects], folds: Sequence[tuple[Rows, Rows]]
+) -> tuple[Candidate, list[Rows]]:
+    """Return how fits with effects of levels predict held-out rows, and these with the effects."""
+    tested = [replace(out, known=each(out.X)) for each, (_, out) in zip(effects, folds, strict=True)]
+    return Candidate.from_fits("levels", fits, tested), tested
