@@ -60,6 +60,18 @@ def test_two_crossed_columns_have_effects_each():
     assert r2(model, table[:1_000]) > 0.59
 
 
+@pytest.mark.parametrize(("n_levels", "noise"), [(100, 1.0), (100, 0.3), (400, 1.0), (400, 0.3)])
+def test_a_number_tied_to_the_values_keeps_its_slope(n_levels, noise):
+    rng = np.random.default_rng(0)
+    mean, level = rng.normal(size=n_levels), rng.integers(0, n_levels, 2_000)
+    x = mean[level] + noise * rng.normal(size=2_000)
+    y = 2 * x + 3 * mean[level] + 0.3 * rng.normal(size=2_000)
+    table = pd.DataFrame({"x": x, "level": [f"v{k}" for k in level], "y": y})
+    curve = creases.fit_table(table, "y", test_fraction=0.0).curves["x"]
+    places = np.linspace(-1, 1, 51)
+    assert np.polyfit(places, curve(places).ravel(), 1)[0] == pytest.approx(2, abs=0.15)
+
+
 def test_values_that_say_nothing_add_nothing():
     table = members("number", seed=1)
     table["member"] = np.random.default_rng(0).permutation(table["member"])

@@ -19,7 +19,10 @@ from creases.tables._stages.rows import Rows
 from creases.tables._stages.stages import curve_basis
 
 #: How often functions and effects are fitted in turn; steps of the effects, the change of a penalty that ends them.
-TURNS, STEPS, PENALTY_CHANGE = 3, 60, 0.01
+TURNS, STEPS, PENALTY_CHANGE = 8, 60, 0.01
+
+#: Change of the effects, in the largest one, that ends the turns.
+CHANGE = 1e-3
 
 #: How far a step moves an effect at most, unless errors are squared.
 FAR = 2.0
@@ -109,14 +112,44 @@ def add_effects(
 
 
 def _fit_in_turn(basis: CurveBasis, rows: Rows, inputs: Inputs, levels: Mapping[int, int]) -> tuple[Fit, LevelEffects]:
-    """Fit functions of columns and effects of levels to rows, each to what the other leaves, the functions first."""
+    """Fit functions of columns and effects of levels to rows, each to what the other leaves.
+
+    Turns are extrapolated (Anderson 1965): where a column is nearly a function of the levels, plain ones hardly move.
+    """
     fit: Fit | None = None
+    known = fit_effects(rows, _fit_within(basis, rows, levels), levels)(rows.X)
+    changes: list[Floats] = []
+    results: list[Floats] = []
     for _ in range(TURNS):
-        fit = fit_penalized(basis, rows, inputs.shapes, start=fit)
+        fit = fit_penalized(basis, replace(rows, known=known), inputs.shapes, start=fit)
         effects = fit_effects(rows, fit(rows.X), levels)
-        rows = replace(rows, known=effects(rows.X))
+        results.append(effects(rows.X))
+        changes.append(results[-1] - known)
+        known = results[-1]
+        if np.abs(changes[-1]).max() <= CHANGE * np.abs(known).max():
+            break
+        if len(changes) > 1:
+            steps = np.diff(changes, axis=0).reshape(len(changes) - 1, -1)
+            shares = np.linalg.lstsq(steps.T, changes[-1].ravel(), rcond=1e-6)[0]
+            known = known - np.tensordot(shares, np.diff(results, axis=0), 1)
     assert fit is not None
     return fit, effects
+
+
+def _fit_within(basis: CurveBasis, rows: Rows, levels: Mapping[int, int]) -> Floats:
+    """Return scores (n, m) of functions that differ between rows of the same levels as the targets do."""
+    start = np.tile(rows.start(), (len(rows), 1))
+    both = np.hstack([basis(rows.X), rows.pulls(start) * rows.weight[:, None] / rows.curvatures(start)])
+    p, centred = len(basis.penalty), both
+    for j in [*levels] * (1 if len(levels) == 1 else TURNS):
+        place = rows.X[:, j].astype(np.int64)
+        weight = np.bincount(place, rows.weight, levels[j] + 1)
+        means = _sums(place, centred * rows.weight[:, None], len(weight)) / np.fmax(weight, 1e-300)[:, None]
+        centred = centred - means[place]
+    left = centred[:, :p].T * rows.weight
+    squares = left @ centred[:, :p]
+    weights = np.linalg.solve(squares + (1e-6 * rows.weight.sum()) * np.eye(p), left @ centred[:, p:])
+    return start + both[:, :p] @ weights
 
 
 def _judge(

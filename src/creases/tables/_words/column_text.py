@@ -99,14 +99,6 @@ def _levels_text(terms: CurveTerms, levels: dict[str, Floats]) -> str:
     return ", ".join(texts)
 
 
-def _spread_text(terms: CurveTerms, levels: dict[str, Floats]) -> str:
-    """Return how many values have effects of their own, and how far these differ."""
-    spread = float(np.stack([*levels.values()]).std(axis=0).max())
-    return (
-        f"{len(levels):,} values, each with its own effect (standard deviation {format_value(spread, 2)}{terms.unit})"
-    )
-
-
 def _missing_text(terms: CurveTerms, name: str, effect: Floats, *, named: bool) -> str:
     if len(terms.outputs) == 1:
         return f"{name}: {terms.change_text(float(effect[0]))}{'' if named else terms.unit}"
