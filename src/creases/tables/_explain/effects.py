@@ -202,19 +202,14 @@ def _number_effect(table: Table, column: Column) -> NumberEffect:
     heights = table.show_outputs(curves.values)
     keep = _bending(knots, heights, curves.starts)
     starts = np.append(0, np.cumsum(np.bincount(curves.segment[keep], minlength=len(values)))).astype(np.int64)
-    knots = _join_close(knots[keep], 1e-11 * (high - low))
+    # Knots that differ by rounding only, of rows that bend at the same crease, become equal.
+    different, inverse = np.unique(knots[keep], return_inverse=True)
+    group = np.append(0, np.cumsum(np.diff(different) > 1e-11 * (high - low)))
+    first, last = np.append(True, np.diff(group) > 0), np.append(np.diff(group) > 0, True)
+    middle = (different[first] + different[last]) / 2
+    middle[0], middle[-1] = different[0], different[-1]  # the limits stay as they are
+    knots = middle[group][inverse.reshape(-1)]
     return NumberEffect(column.name, table.outputs, values, knots, heights[keep], starts)
-
-
-def _join_close(knots: Floats, tolerance: float) -> Floats:
-    """Return knots (K,) with those equal that differ by rounding only: rows that bend at the same crease."""
-    values, inverse = np.unique(knots, return_inverse=True)
-    group = np.append(0, np.cumsum(np.diff(values) > tolerance))
-    first = np.append(True, np.diff(group) > 0)
-    last = np.append(np.diff(group) > 0, True)
-    middle = (values[first] + values[last]) / 2
-    middle[0], middle[-1] = values[0], values[-1]  # the limits stay as they are
-    return np.asarray(middle[group][inverse.reshape(-1)])
 
 
 def _bending(knots: Floats, heights: Floats, starts: Ints) -> Ints:

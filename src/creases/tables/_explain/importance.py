@@ -112,21 +112,18 @@ def importance(
     if packed.shape[1]:
         _, first, counts = np.unique(packed, axis=0, return_index=True, return_counts=True)
     J, _ = table.pieces(table.X[first])  # (k, q, d): one piece for each region that holds rows
-    by_output = np.stack([_deviations(J, table, column, counts) for column in table.columns])
+    sizes = []
+    for column in table.columns:
+        inputs = list(column.inputs)
+        part = table.X[:, inputs] - table.X[:, inputs].mean(axis=0)
+        weights = J[:, :, inputs]
+        variance = np.einsum("kqi,ij,kqj->kq", weights, part.T @ part / len(part), weights).clip(min=0)
+        sizes.append(np.average(np.sqrt(variance), axis=0, weights=counts))  # over pieces with so many rows
+    by_output = np.stack(sizes)
     values = by_output.mean(axis=1)
     order = np.argsort(-values, kind="stable")
     columns = tuple(table.columns[k].name for k in order)
     return Importance(columns, values[order], by_output[order], table.outputs)
-
-
-def _deviations(J: Floats, table: Table, column: Column, counts: Ints) -> Floats:
-    """Return the standard deviation (q,) of a column's contribution, in the mean over pieces J with so many rows."""
-    inputs = list(column.inputs)
-    part = table.X[:, inputs] - table.X[:, inputs].mean(axis=0)
-    covariance = part.T @ part / len(part)
-    weights = J[:, :, inputs]
-    variance = np.einsum("kqi,ij,kqj->kq", weights, covariance, weights).clip(min=0)
-    return np.asarray(np.average(np.sqrt(variance), axis=0, weights=counts))
 
 
 @check_arguments(names=optional(sequence()), classes=optional(sequence()), max_columns=INTEGER)

@@ -183,7 +183,13 @@ def fit_linear_model(data: TableSplit, rows: Ints, penalty: float) -> LinearMode
     if not X.size or not np.ptp(X, axis=0).any():
         return None
     if data.task == "regression":
-        return _fit_ridge(X, data.scaling.targets(data.rows.y[rows]), weight, penalty)
+        from sklearn.linear_model import Ridge
+
+        y = data.scaling.targets(data.rows.y[rows])
+        model = Ridge(penalty).fit(X, y, sample_weight=weight)
+        coefficients = np.asarray(model.coef_, np.float64).reshape(y.shape[1], X.shape[1])
+        offset = np.broadcast_to(np.asarray(model.intercept_, np.float64), y.shape[1]).copy()
+        return LinearModel.from_weights(torch.from_numpy(coefficients), torch.from_numpy(offset))
     return _fit_logistic(X, data.rows.y[rows, 0].astype(np.int64), weight, data.n_outputs, penalty)
 
 
@@ -209,15 +215,6 @@ def _choose_inverse_penalty(X: Floats, y: Ints, weight: Floats, held: Floats) ->
     gains = losses[default] - losses[best]
     is_better = gains.sum() > gains.std() * np.sqrt(len(gains))
     return float(INVERSE_PENALTIES[best if is_better else default])
-
-
-def _fit_ridge(X: Floats, y: Floats, weight: Floats, penalty: float) -> LinearModel:
-    from sklearn.linear_model import Ridge
-
-    model = Ridge(penalty).fit(X, y, sample_weight=weight)
-    coefficients = np.asarray(model.coef_, np.float64).reshape(y.shape[1], X.shape[1])
-    offset = np.broadcast_to(np.asarray(model.intercept_, np.float64), y.shape[1]).copy()
-    return LinearModel.from_weights(torch.from_numpy(coefficients), torch.from_numpy(offset))
 
 
 def _fit_logistic(X: Floats, y: Ints, weight: Floats, n_classes: int, penalty: float) -> LinearModel | None:
@@ -378,20 +375,15 @@ class Experiment:
         """Choose the network of a run that has ended: its best one, or the linear model."""
         run.finish()
         self.history = run.history
-        judged = self._judged_network(run)
+        judged = self.model
+        if run.is_retrained and run.best is not None:  # the best one before validation rows were trained on
+            judged = deepcopy(self.model)
+            run.best[1].restore(judged, run.state.samples.example())
         if isinstance(run, Run) and self._keep_linear_model(judged):
             judged = self.model
         self.threshold = choose_threshold(read(self.data.scaling.fold_into(judged)), self.data, self.config.threshold)
         if self.snapshots is not None:
             self.snapshots.end(self.model, self.best_epoch)
-
-    def _judged_network(self, run: Run | ExplainedRun) -> nn.Sequential:
-        """Return the network to judge by validation rows: the best one before these were trained on."""
-        if not run.is_retrained or run.best is None:
-            return self.model
-        judged = deepcopy(self.model)
-        run.best[1].restore(judged, run.state.samples.example())
-        return judged
 
     def _keep_linear_model(self, judged: nn.Module) -> bool:
         """Keep the linear model where no network clearly beats it on validation rows; return whether it was kept."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._typing import Ints
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._model.intervals import hold_rows
@@ -268,7 +267,12 @@ def _fit(
             data.rows, inputs, **options, stream=None if stream is None else stream.rows
         )
     if data.source is not None and data.source.rows is not None:
-        function = _number_reasons(function, data.source.rows)
+        numbers, units = data.source.rows, function.units
+        if units is not None:  # reasons number rows as the table does
+            reasons = [
+                each if each.row is None else replace(each, row=int(numbers[each.row])) for each in units.reasons
+            ]
+            function = replace(function, units=replace(units, reasons=tuple(reasons)))
     threshold = config.threshold
     if isinstance(threshold, str):  # by rows that the fits have not seen
         threshold = best_threshold(held.scores[:, 0], data, held.rows, held.weight, threshold)
@@ -299,12 +303,3 @@ def _describe_family(function: CurveModel, config: CurveConfig, has_exposure: bo
     other = "; for effects that add set family to normal" if chosen else ""
     rate = "; predictions are for one unit of exposure" if has_exposure else ""
     return f"family {function.family}{chosen}{link}{other}{rate}"
-
-
-def _number_reasons(function: CurveModel, rows: Ints) -> CurveModel:
-    """Return a model whose units' reasons number rows as the table does, some of which were left out: rows (n,)."""
-    units = function.units
-    if units is None:
-        return function
-    reasons = [each if each.row is None else replace(each, row=int(rows[each.row])) for each in units.reasons]
-    return replace(function, units=replace(units, reasons=tuple(reasons)))

@@ -52,15 +52,12 @@ def _pattern(words: Sequence[str], ignores: str) -> str:
         if text == " ":
             return space
         cases = {text} if ignores == "nothing" else {text, text.upper()}
-        return _one_of(sorted(case for case in cases if case == text or case.lower() == text))
+        letters = sorted(case for case in cases if case == text or case.lower() == text)
+        safe = [each if each.isalnum() or not each.isascii() else f"\\x{ord(each):02x}" for each in letters]
+        return safe[0] if len(safe) == 1 else f"[{''.join(safe)}]"
 
     texts = "|".join("".join(map(letter, word)) for word in words)
     return f"{around}*(?:{texts}){around}*"
-
-
-def _one_of(letters: Sequence[str]) -> str:
-    safe = [each if each.isalnum() or not each.isascii() else f"\\x{ord(each):02x}" for each in letters]
-    return safe[0] if len(safe) == 1 else f"[{''.join(safe)}]"
 
 
 class _Graph:

@@ -82,7 +82,11 @@ def make_program(model: RowFunction) -> Program:
     stages: list[dict[str, Any]] = [{}, {}, {}, {}, {}]
     names = tuple(f"x{j}" for j in range(len(model.schema.features)))
     hidden, scores = _curve_stages(model, names) if hasattr(model, "curves") else _layer_stages(model, names)
-    read = _read_names([*hidden, scores])
+    read: set[str] = set()  # the steps that others read
+    nodes = [node for stage in [*hidden, scores] for node in stage.values()]
+    for node in nodes:  # grows
+        nodes += [each for each in vars(node).values() if isinstance(each, Node)]
+        read |= {node.name} if isinstance(node, Name | Interpolate) else set(getattr(node, "names", ()))
     encoded: dict[str, Any] = {}
     for k, column in enumerate(encoding.inputs):
         codec = column.kind.codec
@@ -206,13 +210,3 @@ def _predict(model: RowFunction, scores: tuple[str, ...]) -> tuple[dict[str, str
     chances = {f"chance{k}": Name(f"power{k}") / Name("total") for k in range(len(scores))}
     decision = Decide(scores, labels, "largest")
     return titles, [{"largest": Largest(scores)}, powers, {"total": total}, {**chances, "decision": decision}]
-
-
-def _read_names(stages: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Return the steps that others read."""
-    names: set[str] = set()
-    nodes = [node for stage in stages for node in stage.values()]
-    for node in nodes:  # grows
-        nodes += [each for each in vars(node).values() if isinstance(each, Node)]
-        names |= {node.name} if isinstance(node, Name | Interpolate) else set(getattr(node, "names", ()))
-    return names

@@ -67,7 +67,12 @@ def edit_model(
     for name, moves in move.items():
         j = _find_curve(model, name, "move")
         feature = model.schema.encoder.features[j]
-        moves = _level_moves(model, feature.column, moves) if feature.is_lookup else moves
+        if feature.is_lookup:
+            levels = next(column.levels for column in model.schema.encoder.inputs if column.name == feature.column)
+            if unknown := [text for text in moves if str(text) not in levels]:
+                hint = f"the first are {', '.join(levels[:3])}"
+                raise InputError("move", f"name values of {name!r}", repr(unknown[0]), hint)
+            moves = {(k := levels.index(str(text)) + 1.0): (k, effect) for text, effect in moves.items()}
         curves[j] = _move_knots(curves[j], name, moves)
     for name, knots in remove.items():
         j = _find_curve(model, name, "remove")
@@ -83,7 +88,15 @@ def edit_model(
         None if model.classes is None else [each.schema.class_numbers(each._outputs(X)) for each in (model, changed)]
     )
     flips = numbers[classes[0] != classes[1]] if classes else np.zeros(0, np.int64)
-    return Edit(changed, flips, after - before, _compare_scores(model, changed, data))
+    if data is None or data.source is None:
+        return Edit(changed, flips, after - before, None)
+    import pandas as pd
+
+    from creases.tables._scores.baselines import score_outputs
+
+    pairs = [score_outputs(each._outputs, data, each.schema.threshold) for each in (model, changed)]
+    scores = {name: each.by_part for name, each in zip(("before", "after"), pairs, strict=True)}
+    return Edit(changed, flips, after - before, pd.DataFrame(scores))
 
 
 def _data_of(model: TableModel) -> TableSplit | None:
@@ -107,31 +120,12 @@ def _rows_of(model: TableModel, data: TableSplit | None, rows: Any) -> tuple[Flo
     return problem.X, np.arange(len(problem.X)) if problem.rows is None else problem.rows
 
 
-def _compare_scores(model: TableModel, changed: TableModel, data: TableSplit | None) -> pd.DataFrame | None:
-    import pandas as pd
-
-    from creases.tables._scores.baselines import score_outputs
-
-    if data is None or data.source is None:
-        return None
-    pairs = [score_outputs(each._outputs, data, each.schema.threshold) for each in (model, changed)]
-    return pd.DataFrame({name: each.by_part for name, each in zip(("before", "after"), pairs, strict=True)})
-
-
 def _find_curve(model: TableModel, name: Any, param: str) -> int:
     """Return the number of the input with a name."""
     names = model.schema.features
     if name not in names:
         raise InputError(param, "name inputs of the model", repr(name), f"they are {', '.join(names)}")
     return names.index(name)
-
-
-def _level_moves(model: TableModel, name: str, moves: Mapping[Any, Any]) -> dict[float, Any]:
-    """Return the moves of knots that give values of a column other effects."""
-    levels = next(column.levels for column in model.schema.encoder.inputs if column.name == name)
-    if unknown := [text for text in moves if text not in levels]:
-        raise InputError("move", f"name values of {name!r}", repr(unknown[0]), f"the first are {', '.join(levels[:3])}")
-    return {(k := levels.index(text) + 1.0): (k, effect) for text, effect in moves.items()}
 
 
 def _find_knot(curve: Curve, name: str, knot: Any, param: str) -> int:

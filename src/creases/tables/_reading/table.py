@@ -355,7 +355,12 @@ def _check_inputs(
     unused = [
         kind for kind, use in zip(kinds, uses, strict=True) if use == "left out" and kind.left_out and not kind.is_split
     ]
-    listing = _list_unused(unused)
+    listing = ", ".join(f"column {kind.name!r} ({kind.kind}: {kind.note})" for kind in unused)
+    if len(unused) > DETAILED:
+        names: dict[str, list[str]] = {}
+        for kind in unused:
+            names.setdefault(kind.kind, []).append(kind.name)
+        listing = "; ".join(f"columns that are {what} ({list_names(group)})" for what, group in names.items())
     if inputs is not None and any(kind.name in {columns[_find_column(columns, name, path)].name for name in inputs}
                                   for kind in unused):  # fmt: skip
         raise InputError("inputs", "be columns with values", listing)
@@ -367,16 +372,6 @@ def _check_inputs(
             "to use one anyway, set {0}" if listing else "",
             [("inputs", unused[0].name)] if listing else (),
         )
-
-
-def _list_unused(kinds: Sequence[ColumnKind]) -> str:
-    """List columns that cannot be used, each with its reason, or many of them by their kinds."""
-    if len(kinds) <= DETAILED:
-        return ", ".join(f"column {kind.name!r} ({kind.kind}: {kind.note})" for kind in kinds)
-    names: dict[str, list[str]] = {}
-    for kind in kinds:
-        names.setdefault(kind.kind, []).append(kind.name)
-    return "; ".join(f"columns that are {what} ({list_names(group)})" for what, group in names.items())
 
 
 def _find_column(columns: Sequence[Column], target: str | int | None, path: Path, param: str = "target") -> int:

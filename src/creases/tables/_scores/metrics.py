@@ -75,7 +75,14 @@ def classification_metrics(
     present = support > 0
     one = (lambda measure: None) if probabilities is None else _one_measure
     confusion = metrics.confusion_matrix(y, predictions, labels=numbers)
-    bins = () if probabilities is None else _reliability(y, probabilities)
+    bins: tuple[tuple[float, float, int], ...] = ()  # mean probability, frequency and rows of each that has rows
+    if probabilities is not None:
+        binary = probabilities.shape[1] == 2
+        p = probabilities[:, 1] if binary else probabilities.max(axis=1)
+        event = y == 1 if binary else probabilities.argmax(axis=1) == y
+        which = np.minimum((p * BINS).astype(np.int64), BINS - 1)
+        rows = [np.flatnonzero(which == k) for k in range(BINS)]
+        bins = tuple((float(p[part].mean()), float(event[part].mean()), len(part)) for part in rows if len(part))
     error = None if not bins else float(sum(count * abs(mean - frequency) for mean, frequency, count in bins) / len(y))
     return ClassificationMetrics(
         rows=len(y),
@@ -135,16 +142,6 @@ def _mean_over_classes(score: Any, y: Ints, probabilities: Floats | None) -> flo
     if len(present) < 2:
         return float("nan")
     return float(np.mean([score(y == c, probabilities[:, c]) for c in present]))
-
-
-def _reliability(y: Ints, probabilities: Floats) -> tuple[tuple[float, float, int], ...]:
-    """Return mean probability, frequency and rows of each bin that has rows."""
-    binary = probabilities.shape[1] == 2
-    p = probabilities[:, 1] if binary else probabilities.max(axis=1)
-    event = y == 1 if binary else probabilities.argmax(axis=1) == y
-    which = np.minimum((p * BINS).astype(np.int64), BINS - 1)
-    rows = [np.flatnonzero(which == k) for k in range(BINS)]
-    return tuple((float(p[part].mean()), float(event[part].mean()), len(part)) for part in rows if len(part))
 
 
 # The probability from which the second of two classes is predicted.

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import nnls
 
-from creases._typing import Floats, Ints
+from creases._typing import Floats
 from creases.tables._stages.basis import Basis, CurveBasis
 from creases.tables._stages.rows import Rows, RowSource
 
@@ -350,7 +350,10 @@ def _take_steps(fit: Fit, rows: Rows, limits: Floats, n_steps: int) -> Fit:
             rest = max(rows.weight.sum() - after.freedom / rows.n_scores - 1, 1.0)
             after = replace(after, noise=max(rows.noise(scores) * float(rows.weight.sum()) / rest, 1e-12))
         is_settled = np.abs(after.effective - fit.effective).max() < FREEDOM_CHANGE
-        fit = replace(after, penalties=_new_penalties(after, target.weights))
+        sizes = np.bincount(fit.basis.blocks, fit.basis.penalty * (target.weights**2).sum(axis=1), len(after.penalties))
+        low, high = np.maximum(LEAST, after.penalties / FALL), np.minimum(LARGEST, after.penalties * RISE)
+        penalties = np.asarray((after.noise * after.effective / np.maximum(sizes, 1e-300)).clip(low, high))
+        fit = replace(after, penalties=penalties)
         if is_settled and length * np.abs(change).max() < SCORE_CHANGE:
             break
     return replace(fit, covariance=_covariance(after))
@@ -396,13 +399,6 @@ def _newton_target(fit: Fit, grams: list[_Gram], gradient: Floats, pulls: Floats
         effective += (ranks - fit.penalties * np.bincount(blocks, np.diag(inverse) * own, n_blocks)).clip(1e-6)
         covariance.append(inverse)
     return replace(fit, weights=weights, offset=offset, effective=effective, covariance=tuple(covariance))
-
-
-def _new_penalties(fit: Fit, weights: Floats) -> Floats:
-    blocks: Ints = fit.basis.blocks
-    sizes = np.bincount(blocks, fit.basis.penalty * (weights**2).sum(axis=1), len(fit.penalties))
-    low, high = np.maximum(LEAST, fit.penalties / FALL), np.minimum(LARGEST, fit.penalties * RISE)
-    return np.asarray((fit.noise * fit.effective / np.maximum(sizes, 1e-300)).clip(low, high))
 
 
 def _step_length(rows: Rows, scores: Floats, change: Floats, fit: Fit, target: Fit) -> float:

@@ -251,7 +251,10 @@ def _read_table(
         reader = EncodedReader(
             replace(raw, kinds=kinds), encoding, tuple(levels), config.seed, config.test_fraction, deals_copies=False
         )
-        X, y = _encode_head(head, reader, position)
+        present = ~head[position].missing
+        used = {column.name for column in encoding.inputs}
+        cells = [Cells(column.rows(present)) for column in head if column.name in used]
+        X, y = encode_cells(encoding, cells), reader.targets(Cells(head[position].rows(present)))[:, None]
         reader = replace(reader, deals_copies=merge_duplicates(X, y, np.ones(len(y))).deals_copies)
         drawn = draw_rows(engine, reader, summary.n_rows, np.append(X.mean(axis=0), y.mean()))
         return _finish(engine, reader, drawn, config, summary)
@@ -274,14 +277,6 @@ def _check_gaps(summary: TableSummary, raw: RawReader, missing: str) -> None:
         hint = "drop those rows with {0}, or add an indicator column with {1}"
         settings = [("missing", "drop"), ("missing", "indicate")]
         raise InputError("data", "have no missing values", report, hint, settings)
-
-
-def _encode_head(head: Sequence[Column], reader: EncodedReader, position: int) -> tuple[Floats, Floats]:
-    """Return the rows from which kinds were seen as numbers (n, d), with their targets (n, 1)."""
-    present = ~head[position].missing
-    used = {column.name for column in reader.encoding.inputs}
-    cells = [Cells(column.rows(present)) for column in head if column.name in used]
-    return encode_cells(reader.encoding, cells), reader.targets(Cells(head[position].rows(present)))[:, None]
 
 
 def _finish(

@@ -202,10 +202,15 @@ def column_entries(terms: CurveTerms, term: ColumnTerm, share: float) -> list[En
     """Return the entries of a column: one for each part of a date. Knots are printed within a share of their gaps."""
     if not term.numbers:
         function = _curves(terms, term.inputs.tolist())
-        return [_entry(terms, None, _by_size(level_reading(terms, term), terms, function), function, np.zeros(0))]
-    order = sorted(term.number_inputs, key=lambda j: j != term.main_input)  # the trend first
+        reading = level_reading(terms, term)
+        X = np.zeros((len(reading.texts), len(terms.encoding.features)))
+        X[:, reading.inputs] = reading.cells
+        order = np.argsort(-function(X).max(axis=1), kind="stable").tolist()  # those first that add most
+        reading = replace(reading, texts=tuple(reading.texts[k] for k in order), cells=reading.cells[order])
+        return [_entry(terms, None, reading, function, np.zeros(0))]
+    inputs = sorted(term.number_inputs, key=lambda j: j != term.main_input)  # the trend first
     entries = []
-    for k, j in enumerate(order):
+    for k, j in enumerate(inputs):
         knots, values = terms.curve_values(j)
         kept = sorted({place for height in values.T for place in choose_places(knots, height, 1e-9)})
         gaps = [] if k else [i for i in term.inputs.tolist() if i not in term.number_inputs]
@@ -218,15 +223,6 @@ def column_entries(terms: CurveTerms, term: ColumnTerm, share: float) -> list[En
 def _curves(terms: CurveTerms, inputs: Sequence[int]) -> Function:
     curves = terms.model.curves
     return lambda X: terms.to_points(sum((curves[j](X[:, j]) for j in inputs), np.zeros((len(X), len(terms.outputs)))))
-
-
-def _by_size(reading: Reading, terms: CurveTerms, function: Function) -> Reading:
-    """Return a reading of levels with those first that add most."""
-    X = np.zeros((len(reading.texts), len(terms.encoding.features)))
-    X[:, reading.inputs] = reading.cells
-    order = np.argsort(-function(X).max(axis=1), kind="stable")
-    texts = tuple(reading.texts[k] for k in order)
-    return Reading(reading.title, reading.inputs, texts, reading.cells[order], reading.positions)
 
 
 def _entry(terms: CurveTerms, row: Reading | None, column: Reading, function: Function, knots: Floats) -> Entry:

@@ -427,7 +427,11 @@ def find_changes(
     ranges = model_ranges(model, terms, X)
     others = [goal for goal in class_goals(terms) if not goal.is_reached(terms, x)]
     goals = others if to is None else [parse_goal(terms, to)]
-    given = _check_fixed(terms, fixed)
+    known = {spelling: term.name for term in terms.columns for spelling in (term.name, term.column.name)}
+    for name in (fixed := [fixed] if isinstance(fixed, str) else list(fixed)):
+        if name not in known:
+            raise InputError("fix", f"name columns among {', '.join(term.name for term in terms.columns)}", repr(name))
+    given = tuple(dict.fromkeys(known[name] for name in fixed))
     held: tuple[str, ...] = given
     answers: list[RowChange] = []
     bound = np.inf
@@ -442,16 +446,6 @@ def find_changes(
         held = (*held, answer.changes[0].column)
     name = goals[0].text if len(goals) == 1 else "another class"
     return RowChanges(name, tuple(answers), bound, given)
-
-
-def _check_fixed(terms: Terms, fixed: Collection[str]) -> tuple[str, ...]:
-    """Return the names, without units, of columns that are to be fixed."""
-    known = {spelling: term.name for term in terms.columns for spelling in (term.name, term.column.name)}
-    names = [fixed] if isinstance(fixed, str) else list(fixed)
-    for name in names:
-        if name not in known:
-            raise InputError("fix", f"name columns among {', '.join(term.name for term in terms.columns)}", repr(name))
-    return tuple(dict.fromkeys(known[name] for name in names))
 
 
 def _smallest(

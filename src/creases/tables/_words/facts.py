@@ -374,7 +374,12 @@ def _lowest_change(terms: CurveTerms, X: Floats, low: Floats, high: Floats, d: F
         for j, function in part.margins.items():
             total += _least_in_boxes(terms, d, function, X[:, j], low[:, j], high[:, j])[0]
     for plane in terms.model.planes:
-        ends = _spread_ranges(plane.hinges, low, high)
+        ends = [plane.hinges.spread(end) for end in (low, high)]
+        for key, (j, _) in plane.hinges.folds.items():  # the least and the largest values of what hinges read
+            fold = plane.hinges.fold(key)
+            inner = [fold(np.clip(knot, low[:, j], high[:, j]))[:, 0] for knot in fold.knots]
+            every = np.stack([ends[0][key], ends[1][key], *inner])
+            ends[0][key], ends[1][key] = every.min(axis=0), every.max(axis=0)
         sides = zip(plane.hinges.first.tolist(), plane.hinges.second.tolist(), plane.hinges.weights, strict=True)
         effects = terms.to_points(plane.weights) @ d
         own = plane.hinges(X)
@@ -392,17 +397,6 @@ def _lowest_change(terms: CurveTerms, X: Floats, low: Floats, high: Floats, d: F
         effects = terms.to_points(units.outputs) @ d
         total += _least(effects, own, np.maximum(least, 0), np.maximum(most, 0)).sum(axis=1)
     return total, corner
-
-
-def _spread_ranges(hinges: PairHinges, low: Floats, high: Floats) -> list[dict[int, Floats]]:
-    """Return the least and the largest values of what hinges read in boxes from low to high (n, d)."""
-    ends = [hinges.spread(end) for end in (low, high)]
-    for key, (j, _) in hinges.folds.items():
-        fold = hinges.fold(key)
-        inner = [fold(np.clip(knot, low[:, j], high[:, j]))[:, 0] for knot in fold.knots]
-        every = np.stack([ends[0][key], ends[1][key], *inner])
-        ends[0][key], ends[1][key] = every.min(axis=0), every.max(axis=0)
-    return ends
 
 
 def _least_in_boxes(

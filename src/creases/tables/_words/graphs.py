@@ -201,7 +201,9 @@ def model_graphs(model: TableModel, *, X: Floats | None = None) -> list[NumberGr
     """
     terms = model._terms()
     sizes = TermEffects.from_model(model, terms, X).sizes
-    X = _fitted_rows(model) if X is None else X
+    if X is None and model.data is not None:
+        used, data = model.data.fitted_rows, model.data.rows
+        X = np.asarray(np.repeat(data.X[used], data.count[used], axis=0))
     graphs: list[NumberGraph | LevelGraph] = []
     for term, size in zip(terms.columns, sizes, strict=False):
         if term.codec.is_discrete:
@@ -214,15 +216,6 @@ def model_graphs(model: TableModel, *, X: Floats | None = None) -> list[NumberGr
     first = len(terms.columns)
     pairs = [pair_graph(terms, k, float(sizes[first + k]), X) for k in range(len(terms.model.planes))]
     return [*graphs, *sorted(pairs, key=lambda pair: -pair.size)]
-
-
-def _fitted_rows(model: TableModel) -> Floats | None:
-    """Return the encoded rows (n, d) that a model was fitted to; None if it was loaded."""
-    data = model.data
-    if data is None:
-        return None
-    used = data.fitted_rows
-    return np.asarray(np.repeat(data.rows.X[used], data.rows.count[used], axis=0))
 
 
 def _number_graph(terms: CurveTerms, term: ColumnTerm, graph: Graph, size: float, X: Floats | None) -> NumberGraph:

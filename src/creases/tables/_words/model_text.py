@@ -201,21 +201,17 @@ def opening_text(terms: Terms) -> str:
 
 
 def _term_texts(terms: Terms, effects: TermEffects) -> list[str]:
-    """Return each term in words; "" for what is constant."""
+    """Return each term in words, of a network from where to where it moves predictions; "" for what is constant."""
     texts = [column_text(terms, term) for term in terms.columns] if isinstance(terms, CurveTerms) else []
     rest = len(terms.names) - len(texts)
     if effects.ranges is None:
         return texts + ["beyond what each adds alone" if texts else ""] * rest
-    return texts + [_range_text(low, high, terms) for low, high in effects.ranges[len(texts) :].tolist()]
-
-
-def _range_text(low: float, high: float, terms: Terms) -> str:
-    """Return from where to where a term moves predictions: ``up to ±0.8``."""
-    if not high > low:
-        return ""
-    if not terms.is_factor and max(-low, high) <= 1.25 * min(-low, high):
-        return f"up to ±{format_value(max(-low, high), 2)}{terms.unit}"
-    return f"{terms.amount_text(low)} to {terms.amount_text(high)}{terms.unit}"
+    for low, high in effects.ranges[len(texts) :].tolist():
+        text = f"{terms.amount_text(low)} to {terms.amount_text(high)}{terms.unit}"
+        if not terms.is_factor and max(-low, high) <= 1.25 * min(-low, high):
+            text = f"up to ±{format_value(max(-low, high), 2)}{terms.unit}"
+        texts.append(text if high > low else "")
+    return texts
 
 
 # Stages in a few words.
