@@ -115,7 +115,6 @@ def folder_kinds(tmp_path_factory) -> dict[str, Kind]:
     return make_folder_kinds(tmp_path_factory.mktemp("folders"))
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", FOLDER_FILES)
 def test_a_damaged_file_of_a_folder_is_refused_or_can_be_used(folder_kinds, name, tmp_path):

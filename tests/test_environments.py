@@ -83,7 +83,6 @@ def test_a_table_with_names_that_are_not_english_is_learnt_and_mapped(environmen
     assert (tmp_path / "map.png").stat().st_size > 1000
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 def test_another_user_can_run_it(tmp_path):
     if not hasattr(os, "geteuid") or os.geteuid() != 0:

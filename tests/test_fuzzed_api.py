@@ -88,7 +88,6 @@ def test_a_wrong_argument_is_refused_in_words_of_creases(name):
     assert not obscure_errors(name, 1)
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", CALLS)
 def test_every_wrong_argument_is_refused_in_words_of_creases(name):

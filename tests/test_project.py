@@ -114,7 +114,6 @@ def test_the_layout_is_typed():
     assert (ROOT / "src" / "creases" / "py.typed").is_file()
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 def test_kernels_are_cached_for_the_user_where_the_package_is_read_only(tmp_path):
     """numba caches beside the source; where it may not write there, it takes the user's cache folder."""

@@ -30,7 +30,6 @@ def test_linear_programs_find_the_confirmed_counts(name: str) -> None:
     assert len(lp_regions(load_case(name), SQUARE)) == load_counts()[name]["regions"]
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 def test_linear_programs_find_the_confirmed_counts_in_space() -> None:
     layers = load_case("m3_16x2")

@@ -116,7 +116,6 @@ def test_six_random_bits_have_no_fewer_changes_along_random_weights():
 
 
 @pytest.mark.thorough
-@pytest.mark.slow
 def test_all_classes_of_five_bits():
     done = []
     representatives, values = boolean.class_swaps(5, progress=lambda what, count, total: done.append(count))

@@ -185,7 +185,6 @@ def test_options_are_checked_as_those_of_sweeps():
         verify(net, limits(net, 1.0), address="auto")
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 def test_a_ray_cluster_decides_as_one_process_does(monkeypatch):
     pytest.importorskip("ray")

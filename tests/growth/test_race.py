@@ -564,7 +564,6 @@ class Stopped(Exception):
     """What stops a run at the end of an epoch."""
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("make", "options"),
@@ -626,7 +625,6 @@ def test_a_run_that_goes_back_into_a_race_runs_as_if_nothing_had_been():
 # any run
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.thorough
 @given(

@@ -114,7 +114,6 @@ def test_the_parquet_file_holds_the_table(tmp_path):
     assert stored.drop(columns="error").equals(table.drop(columns="error"))
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("engine", ["local", "ray"])
 def test_killed_on_an_engine_it_resumes_and_repeats_nothing_that_was_stored(engine, tmp_path, environment, whole):
@@ -352,7 +351,6 @@ def test_progress_is_told_after_each_job(tmp_path):
     assert calls == [("jobs", 1, 3), ("jobs", 2, 3), ("jobs", 3, 3)]
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 def test_processes_share_the_cores_and_a_process_that_dies_fails_its_job_alone(tmp_path):
     table = sweep("sweep_jobs:ends", {"x": range(7)}, tmp_path, n_jobs=2)

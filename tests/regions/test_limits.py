@@ -65,7 +65,6 @@ def test_a_space_at_the_limit_keeps_what_is_finished(method: str, monkeypatch) -
     assert {p.tobytes() for p in part.patterns} < {p.tobytes() for p in whole.patterns}
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 def test_processes_have_the_same_limit() -> None:
     net = creases.read(load_case("m3_16x2"))

@@ -273,7 +273,6 @@ def test_blocks_of_max_pool_networks_join_to_the_same_regions(monkeypatch):
     check(parts)
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("method", ["vertices", "lp"])
 def test_several_processes_find_the_same_regions(method):
@@ -287,7 +286,6 @@ def test_several_processes_find_the_same_regions(method):
 
 
 @pytest.mark.thorough
-@pytest.mark.slow
 def test_budgets_are_honest_with_several_processes():
     net = case("m4_12x2")
     few = space(net, n_jobs=2, max_regions=20)

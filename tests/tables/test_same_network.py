@@ -23,7 +23,6 @@ from creases.show.studio._limits import Limits
 from creases.show.studio._live_run import LiveRun
 from creases.show.studio._page_input import make_config
 from creases.tables import Experiment, RunSettings, TableSplit
-from creases.tables._fit.experiment import choose_penalty, fit_linear_model, initial_network
 from creases.tables._split.rows import merge_duplicates
 
 SHARED: dict[str, Any] = {"budget": 40, "growth_share": 0.7, "standardize": False}
@@ -97,28 +96,6 @@ def split(problem: Problem, data: TableSplit) -> tuple[tuple[Any, Any], tuple[An
     """The rows to train on and to validate with."""
     train, held = ((problem.X[rows], problem.y[rows]) for rows in (data.train, data.validation))
     return train, held
-
-
-@pytest.mark.thorough
-def test_grow_makes_the_network_of_the_experiment(
-    problem: Problem, how: str, early_stopped: Experiment, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    experiment = early_stopped
-    if experiment.history.kept == 0:  # the linear model, which creases.grow does not know
-        monkeypatch.setattr(Experiment, "_keep_linear_model", lambda self, judged: False)
-        experiment = Experiment.from_problem(problem, experiment.config)
-        experiment.run(progress=False)
-    data = experiment.data
-    model = initial_network(
-        data, experiment.config, fit_linear_model(data, data.parts[0], choose_penalty(data, data.parts[0]))
-    )
-    train, held = split(problem, data)
-    if data.task == "regression":
-        train, held = ((X, y[:, None]) for X, y in (train, held))
-    options = {name: value for name, value in SHARED.items() if name != "standardize"}
-    _, history = creases.grow(model, train, data.task, how=how, validation=held, seed=SEED, progress=False, **options)
-    assert same(model, experiment.model)
-    assert trace(history) == trace(experiment.history)
 
 
 @pytest.mark.thorough

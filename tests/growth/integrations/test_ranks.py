@@ -27,7 +27,6 @@ def test_one_process_sums_nothing_and_fails_by_itself():
         raise ValueError("mine")
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 def test_sums_and_broadcasts_reach_every_rank(found):
     for rank, one in enumerate(found[0]):

@@ -74,7 +74,6 @@ def test_a_connection_that_does_not_say_where_it_comes_from_is_forbidden(studio:
 
 
 @pytest.mark.thorough
-@pytest.mark.slow
 def test_a_page_that_comes_back_finds_its_run_further_on_and_the_newest_page_has_it(studio: Studio):
     page = Page(studio)
     page.send("start", problem=MOONS, **ENDLESS)
@@ -109,7 +108,6 @@ def test_a_page_that_comes_back_finds_its_run_further_on_and_the_newest_page_has
 
 
 @pytest.mark.thorough
-@pytest.mark.slow
 def test_work_can_be_stopped_and_another_run_begins(studio: Studio):
     page = Page(studio)
     page.send("start", problem=MOONS, **ENDLESS)

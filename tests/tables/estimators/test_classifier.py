@@ -137,7 +137,6 @@ def test_growth_steps_that_were_not_kept_are_told_apart(moons: Any, short: Any) 
     assert seen == {False, True}
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 def test_of_one_random_state_it_is_one_network_and_torchs_numbers_are_left_alone(moons: Any) -> None:
     before = torch.random.get_rng_state()
@@ -148,7 +147,6 @@ def test_of_one_random_state_it_is_one_network_and_torchs_numbers_are_left_alone
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("how", ["fold", "tiny"])
 def test_weights_are_repetition_to_the_last_bit(moons: Any, how: str) -> None:
@@ -174,7 +172,6 @@ def test_it_is_pickled_and_cloned(grown: Any, shown: Any) -> None:
         fresh.summary()
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 def test_it_works_in_pipelines_searches_and_curves(moons: Any) -> None:
     X, y = moons

@@ -37,7 +37,6 @@ def test_check_estimator_passes_with_the_default_parameters(estimator: Any) -> N
     _check(estimator())
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("kind", "how"), [(GrowingClassifier, "tiny"), (GrowingRegressor, "gradmax")])

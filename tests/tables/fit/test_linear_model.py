@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression, RidgeCV
-from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from creases import GrowingClassifier, GrowingRegressor
 from creases.growth import GrowthConfig
 from creases.tables import Experiment
-from creases.tables._fit.experiment import INVERSE_PENALTIES, RIDGE_ALPHAS, choose_penalty
+from creases.tables._fit.experiment import RIDGE_ALPHAS, choose_penalty
 from creases.tables._split.split import TableSplit
 
 N = 120
@@ -117,28 +116,6 @@ def test_constant_columns_and_targets_change_nothing_at_the_start() -> None:
 def test_the_penalty_is_the_default_where_a_fold_would_lack_a_class() -> None:
     rows, y = np.repeat([[0.0, 1.234], [1.234, 0.0]], 10, axis=0), np.repeat([0, 1], 10)
     assert start(rows, y, 2)._penalty == 1.0
-
-
-def log_loss_by_folds(rows: np.ndarray, y: np.ndarray, C: float) -> float:
-    """Log loss of other folds than the library's."""
-    folds = StratifiedKFold(8, shuffle=True, random_state=1)
-    model = make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=500))
-    return -float(cross_val_score(model, rows, y, cv=folds, scoring="neg_log_loss").mean())
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("columns", [2, 30])
-@pytest.mark.parametrize("seed", range(3))
-def test_the_penalty_is_about_as_good_as_any_also_where_rows_are_sorted(columns: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    rows = rng.normal(size=(150, columns))
-    y = np.sort((rows[:, 0] + rng.normal(size=150) > 0).astype(int))
-    rows = rows[np.argsort((rows[:, 0] + rng.normal(size=150) > 0).astype(int), kind="stable")]
-    rows[:, 0] += 1.5 * y
-    experiment = start(rows, y, 2)
-    losses = {C: log_loss_by_folds(rows, y, C) for C in INVERSE_PENALTIES}
-    assert losses[experiment._penalty] < min(losses.values()) + 0.05
-    assert np.ptp(experiment.network(rows), axis=0).min() > 1  # no constant
 
 
 SHORT: dict[str, Any] = {"budget": 30, "batch_size": 10, "growth_share": 0.5, "random_state": 0}

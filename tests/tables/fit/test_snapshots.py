@@ -231,7 +231,6 @@ def test_networks_of_a_stage_that_is_undone_are_dropped(monkeypatch):
     assert steps == list(range(1, len({record.epoch for record in history.records if not record.undone}) + 1))
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 def test_a_killed_and_resumed_run_has_the_moments_of_one_left_alone(tmp_path):

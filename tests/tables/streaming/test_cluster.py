@@ -79,7 +79,6 @@ cluster.shutdown()
 """
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 def test_a_model_is_the_same_bit_for_bit_where_one_of_two_nodes_is_killed_with_its_task(tmp_path, monkeypatch):
     from creases.tables._streaming import table as streamed

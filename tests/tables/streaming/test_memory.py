@@ -80,7 +80,6 @@ def test_what_a_process_held_before_counts_as_libraries_at_most():
     del table, more
 
 
-@pytest.mark.slow
 @pytest.mark.thorough
 def test_fewer_processes_go_on_where_all_might_take_too_much():
     def run(limit: float) -> tuple[list[int], set[int], int]:
