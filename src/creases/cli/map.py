@@ -337,7 +337,7 @@ def _write(
         figure, (ax,) = new_figure(6.4, plane_height(partition, 6.4))
         with style_context():
             points: dict[str, Any] = {} if data is None else {"X": _on_plane(partition, data.X), "y": data.y}
-            plot_plane(partition, ax=ax, color=color.value, **points)
+            plot_plane(partition, ax=ax, color=color.value, islands=color is Color.classes, **points)
             if through:
                 mark_points(ax, dict(zip("abc", _on_plane(partition, np.stack(through).reshape(3, -1)), strict=True)))
             ax.set_title(f"{partition.count:,} regions")

@@ -106,7 +106,7 @@ def test_classes_are_named_by_their_colour(fold, ax):
 def test_the_islands_of_a_class_that_has_several_are_numbered_the_largest_first(ax):
     wells = np.array([[2.0], [-2.0]]), np.array([-1.0, -0.5])  # relu(2x - 1) + relu(-2x - 1/2) > 0
     partition = creases.plane(creases.read([(np.pad(wells[0], ((0, 0), (0, 1))), wells[1]), ([[1.0, 1.0]], [-0.1])]))
-    plot_plane(partition, ax=ax, color="class")
+    plot_plane(partition, ax=ax, color="class", islands=True)
     assert [(text.get_text(), text.get_position()[0] > 0) for text in ax.texts] == [("1", False), ("2", True)]
     assert (partition.net(np.array([text.get_position() for text in ax.texts])) > 0).all()
 

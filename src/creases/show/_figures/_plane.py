@@ -50,6 +50,7 @@ def plot_plane(
     y: ArrayLike | None = None,
     classes: Sequence[str] | None = None,
     boundary: bool = True,
+    islands: bool = False,
     history: History | None = None,
     record: Record | None = None,
     scaling: Scaling | None = None,
@@ -66,16 +67,15 @@ def plot_plane(
         ``"regions"``: each region has one shade, like a sheet of folded paper lit from the upper left;
         ``"random"``: each region has a random pale color;
         ``"value"``: the network's output (the first of several);
-        ``"class"``: the predicted class, in the shades of the sheet; the islands of a class that has several are
-        numbered, the largest first.
+        ``"class"``: the predicted class, in the shades of the sheet.
     X
         Points (n, 2) in slice coordinates.
     y
         Classes (n,) of the points.
     classes
         Class names; class numbers by default.
-    boundary
-        Whether to draw the decision boundary.
+    boundary, islands
+        Whether to draw the decision boundary, and to number the islands of each class that has several.
     history
         The history of a network of one hidden layer that grew: each crease has the number of the growth step that
         added it.
@@ -101,8 +101,8 @@ def plot_plane(
     _format_axes(ax, partition)
     if color == "class":
         style.add_legend_below(ax, style.class_patches(np.unique(decision.part_class).tolist(), classes))
-        if history is None and record is None and not raster:
-            _number_islands(ax, partition.topology(), decision)
+    if islands:
+        _number_islands(ax, partition.topology(), decision)
     if record is not None:
         mark_growth_step(ax, partition, record, X=points, scaling=scaling)
     if history is not None:
