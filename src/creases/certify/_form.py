@@ -143,17 +143,9 @@ class Form:
         A, a, J, y : ndarray (units, n_in), (units,), (n_out, n_in), (n_out,)
         """
         n = self.n_in
-        variables = np.zeros((self.output.first, n + 1))  # each variable as an affine function of the input
-        variables[:n, :n] = np.eye(n)
-        rows = np.zeros((self.n_units, n + 1))
-        for k, layer in enumerate(self.layers):
-            units = self.units(k)
-            z = layer.W @ variables[: layer.first]
-            z[:, n] += layer.c
-            rows[units] = z
-            variables[layer.first : layer.first + len(z)] = np.where(sides[units], 1.0, layer.leak)[:, None] * z
-        out = self.output.W @ variables
-        return rows[:, :n], rows[:, n], out[:, :n], out[:, n] + self.output.c
+        *entering, out = self.entering(np.eye(n, n + 1), self.split(np.where(sides, 1.0, self.leak)))
+        z = np.vstack([np.zeros((0, n + 1)), *entering])
+        return z[:, :n], z[:, n], out[:, :n], out[:, n]
 
     def gradients(self, sides: Bools, rows: Floats) -> Floats:
         """Return the gradients (b, n_in) of combinations (b, n_out) of the outputs, at inputs with sides (b, units)."""
@@ -179,33 +171,50 @@ class Form:
     @cached_property
     def exact_functions(self) -> list[list[Dyadic]] | None:
         """Constants (m,), B (m, n) and the W (m, m_j) of each function without rounding; None if not known or many."""
-        functions = (*self.layers, self.output)
-        if not self.is_known or sum(layer.W.size + layer.c.size for layer in functions) > MAX_EXACT:
+        count = sum(layer.W.size + layer.c.size for layer in (*self.layers, self.output))
+        if not self.is_known or count > MAX_EXACT:
             return None
-        ends = [self.n_in, *(layer.first for layer in functions[1:])]
-        parts: Any = [[layer.c, *np.split(layer.W, ends[:k], axis=1)] for k, layer in enumerate(functions)]
-        return [[*map(to_dyadic, each)] for each in self.multiplied or parts]
+        return [[*map(to_dyadic, each)] for each in self.multiplied or self._parts]
 
-    def entering(self, x: Dyadic, slopes: list[Floats] | None = None) -> list[Dyadic]:
-        """Return what enters each bend, and the outputs, at an input without rounding, or as functions of it.
+    @cached_property
+    def _parts(self) -> list[list[Any]]:
+        """Constants (m,), B (m, n) and the W (m, m_j) of each function."""
+        functions = (*self.layers, self.output)
+        ends = [self.n_in, *(layer.first for layer in functions[1:])]
+        return [[layer.c, *np.split(layer.W, ends[:k], axis=1)] for k, layer in enumerate(functions)]
+
+    @cached_property
+    def _reads(self) -> list[list[bool]]:
+        """Whether each function depends on the input, and on the units of each bend before it, in floats."""
+        return [[bool(W.any()) for W in matrices] for _, *matrices in self._parts]
+
+    def entering(self, x: Any, slopes: list[Floats] | None = None, free: Floats | None = None) -> list[Any]:
+        """Return what enters each bend, and the outputs, at an input or as functions of it: as exact as the input is.
 
         Parameters
         ----------
         x
-            (n,), or (n, n + 1): the inputs as affine functions, whose constant is last.
+            (n,), or (n, width): the inputs as affine functions of some variables, whose constant is last. Floats or,
+            without rounding, numbers of which the network's own are known.
         slopes
             (m,) of the units of each bend; by default those of their sides.
+        free
+            (units, width) functions that are added to what leaves units.
         """
-        assert self.exact_functions is not None
+        is_exact = isinstance(x, Dyadic)
+        lift: Any = Dyadic.of if is_exact else np.asarray
+        functions: Any = self.exact_functions if is_exact else self._parts
+        width = (x.whole if is_exact else x).shape[1:]
         sources, values = [x], []
-        for j, (c, *matrices) in enumerate(self.exact_functions):
-            z = c if x.whole.ndim == 1 else c[:, None] * Dyadic.of(np.eye(1, x.whole.shape[1], x.whole.shape[1] - 1))
-            for W, h in zip(matrices, sources, strict=True):
-                z = z + W @ h
+        for j, (c, *matrices) in enumerate(functions):
+            z = c[:, None] * lift(np.eye(1, width[0], width[0] - 1)) if width else c
+            for W, h, is_read in zip(matrices, sources, self._reads[j], strict=True):
+                z = z + W @ h if is_read or is_exact else z
             values.append(z)
             if j < len(self.layers):
                 leak = self.layers[j].leak
-                sources.append(bend_exactly(z, leak) if slopes is None else z * Dyadic.of(slopes[j])[:, None])
+                h = bend_exactly(z, leak) if slopes is None else z * lift(slopes[j])[:, None]
+                sources.append(h if free is None else h + lift(free[self.units(j)]))
         return values
 
     def gradient(self, row: Dyadic, slopes: list[Floats], last: int = -1) -> Dyadic:

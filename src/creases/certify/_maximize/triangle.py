@@ -37,21 +37,12 @@ class Triangle:
         self.fixed: Ints = np.flatnonzero(nodes.sides[i] != FREE)
         self.n = len(low)
         self.width = 1 + self.n + len(self.open)
-        values = np.zeros((form.output.first, self.width))  # of all variables; those of open units are columns
-        values[: self.n, 0] = self.center
-        values[np.arange(self.n), 1 + np.arange(self.n)] = self.radius
-        columns = 1 + self.n + np.arange(len(self.open))
-        z = np.zeros((form.n_units, self.width))
-        for k, layer in enumerate(form.layers):
-            units = form.units(k)
-            z[units] = layer.W @ values[: layer.first]
-            z[units, 0] += layer.c
-            values[self.n :][units] = z[units] * nodes.lines.below[i, units][:, None]  # decided units: both lines
-            values[self.n + self.open] = 0.0
-            values[self.n + self.open, columns] = 1.0
-        self.output = form.output.W @ values  #: (n_out, width)
-        self.output[:, 0] += form.output.c
-        self.z = z  #: (units, width)
+        start = np.hstack([np.diag(self.radius), np.zeros((self.n, len(self.open))), self.center[:, None]])
+        h = np.zeros((form.n_units, self.width))  # what leaves open units are columns
+        h[self.open, self.n + np.arange(len(self.open))] = 1.0
+        slopes = np.where(h.any(axis=1), 0.0, nodes.lines.below[i])  # of decided units: both lines
+        *entering, self.output = form.entering(start, form.split(slopes), h)  #: (n_out, width), the constant last
+        self.z = np.vstack([h[:0], *entering])  #: (units, width)
 
     def _rows(self) -> tuple[Floats, Floats]:
         """Return rows ``left w <= right``: the domain's, known sides, ``h >= z``, chords, ``h >= leak z``."""
@@ -61,28 +52,28 @@ class Triangle:
         above, over, below, under = (part[i, self.open] for part in nodes.lines)
         chord, intercept = np.where(leak > 1, below, above), np.where(leak > 1, under, over)
         z, h = self.z[self.open], np.zeros((len(self.open), self.width))
-        h[np.arange(len(self.open)), 1 + self.n + np.arange(len(self.open))] = 1.0
+        h[np.arange(len(self.open)), self.n + np.arange(len(self.open))] = 1.0
         line = chord[:, None] * z
-        line[:, 0] += intercept
+        line[:, -1] += intercept
         rows = np.zeros((len(self.domain.b), self.width))
-        rows[:, 0] = self.domain.A @ self.center - self.domain.b
-        rows[:, 1 : 1 + self.n] = self.domain.A * self.radius
+        rows[:, -1] = self.domain.A @ self.center - self.domain.b
+        rows[:, : self.n] = self.domain.A * self.radius
         side = np.where(nodes.sides[i][self.fixed] == ON, -1.0, 1.0)[:, None] * self.z[self.fixed]
         stacked = np.concatenate([rows, side, sign * (z - h), sign * (h - line), sign * (leak[:, None] * z - h)])
-        return stacked[:, 1:], -stacked[:, 0]
+        return stacked[:, :-1], -stacked[:, -1]
 
     def maximize(self, solver: Solver, rows: Floats, offsets: Floats) -> Relaxed | None:
         """Maximize the smallest of ``rows y + offsets`` (k, n_out), (k,); None if the solver gives up."""
         left, right = self._rows()
         functions = rows @ self.output
-        functions[:, 0] += offsets
+        functions[:, -1] += offsets
         if len(rows) == 1:
-            cost = functions[0, 1:]
+            cost = functions[0, :-1]
         else:  # a further variable t below every function
-            size = float(np.abs(functions[:, 1:]).sum(axis=1).max(initial=0.0)) or 1.0
+            size = float(np.abs(functions[:, :-1]).sum(axis=1).max(initial=0.0)) or 1.0
             left = np.pad(left, ((0, 0), (0, 1)))
-            lower = np.column_stack([-functions[:, 1:], np.full(len(rows), size)])
-            left, right = np.vstack([left, lower]), np.append(right, functions[:, 0] - functions[:, 0].min())
+            lower = np.column_stack([-functions[:, :-1], np.full(len(rows), size)])
+            left, right = np.vstack([left, lower]), np.append(right, functions[:, -1] - functions[:, -1].min())
             cost = np.append(np.zeros(self.width - 1), 1.0)
         answer = self._solve(solver, cost, left, right)
         if answer is None:
@@ -136,9 +127,9 @@ class Triangle:
         if point is None:
             rows = np.zeros(max(k, 1))
         else:
-            w = np.append(1.0, point[: self.width - 1])
+            w = np.append(point[: self.width - 1], 1.0)
             v = self.center + self.radius * np.clip(point[: self.n], -1.0, 1.0)
             z = self.z[self.open] @ w
             leak = self.nodes.form.leak[self.open]
-            gaps[self.open] = np.abs(w[1 + self.n :] - np.where(z > 0, z, leak * z))
+            gaps[self.open] = np.abs(w[self.n : -1] - np.where(z > 0, z, leak * z))
         return Relaxed(v, gaps, Weights(rows if k else np.zeros(0), y[:r], sides, tangents))

@@ -1,9 +1,9 @@
 """Goals that no input at all reaches, in a space without limits: a tree of sides, each leaf closed by a Farkas vector.
 
 Where the input has no limits, bounds of units are infinite and no rounding is small: a sum of inequalities bounds
-something only if every input cancels in it exactly. Multipliers come from a linear program; which of them are not 0
-decides a system of equations, which is solved in fractions [1]_. Units whose side is not known are enclosed from one
-side only, by the lines of their two sides.
+something only if every input cancels in it exactly. A linear program says which inequalities contradict each other;
+by how much each counts is computed in fractions [1]_. Units whose side is not known are enclosed from one side only,
+by the lines of their two sides.
 
 References
 ----------
@@ -13,17 +13,19 @@ References
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from fractions import Fraction
+from functools import reduce
 from math import lcm
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from creases._typing import Floats, Ints
-from creases.certify._form import exact_functions, to_dyadic
+from creases.certify._form import Form, search_form
 from creases.certify._maximize.linear_program import Solver
 from creases.certify._nearest.question import Goal, Question
-from creases.certify._nodes import Sides
+from creases.certify._nodes import FREE, OFF, ON, Sides
 from creases.certify.proofs._checker.parts import Dyadic
 from creases.certify.proofs._format import Leaf, Multipliers, Split
 from creases.certify.proofs._record import TreeRecord
@@ -45,26 +47,20 @@ class Exclusion(NamedTuple):
 
 def exclude_goal(question: Question, goal: Goal, deadline: float) -> Exclusion:
     """Show that no allowed input reaches a goal, or return one that seems to."""
-    steps = question.net.steps
-    if question.integer.any() or question.net.n_units > MAX_UNITS or any(step.op == "choice" for step in steps):
+    form = None if question.integer.any() or question.net.n_units > MAX_UNITS else search_form(question.net)
+    if form is None or form.exact_functions is None:
         return Exclusion(None)
-    functions = exact_functions(question.net)
-    if functions is None:
-        return Exclusion(None)
-    return _Excluder(question, goal, [[*map(to_dyadic, each)] for each in functions]).run(deadline)
+    return _Excluder(question, goal, form).run(deadline)
 
 
 class _Excluder:
-    def __init__(self, question: Question, goal: Goal, functions: list[list[Dyadic]]) -> None:
-        self.question, self.goal, self.exact = question, goal, functions
-        self.floats = [[part.nearest()[0] for part in each] for each in functions]
-        self.leak = question.form.leak
-        self.limits = _limit_rows(question)
+    def __init__(self, question: Question, goal: Goal, form: Form) -> None:
+        self.question, self.goal, self.form, self.leak = question, goal, form, form.leak
         self.solver, self.record = Solver(), TreeRecord()
 
     def run(self, deadline: float) -> Exclusion:
         """Look through all sides, depth first."""
-        nodes, stack = 0, [(0, np.full(len(self.leak), -1, np.int8))]
+        nodes, stack = 0, [(0, np.full(len(self.leak), FREE, np.int8))]
         while stack:
             number, sides = stack.pop()
             nodes += 1
@@ -76,7 +72,7 @@ class _Excluder:
             elif unit is None:
                 return Exclusion(None, point, nodes)
             else:
-                for child, side in zip(self.record.split(number, "unit", unit), (0, 1), strict=True):
+                for child, side in zip(self.record.split(number, "unit", unit), (OFF, ON), strict=True):
                     more = sides.copy()
                     more[unit] = side
                     stack.append((child, more))
@@ -84,13 +80,12 @@ class _Excluder:
 
     def _look(self, sides: Sides) -> tuple[Leaf | None, int | None, Floats | None]:
         """Return a leaf that closes a node, else a unit to split, else an input that seems to reach the goal."""
-        opened = np.flatnonzero((sides < 0) & (self.leak != 1))
-        known = np.flatnonzero(sides >= 0)
-        slopes = np.where(sides == 1, 1.0, self.leak)
-        rows = self._rows(self.floats, slopes, opened, known)
+        opened, known = np.flatnonzero((sides == FREE) & (self.leak != 1)), np.flatnonzero(sides != FREE)
+        slopes = np.where(sides == ON, 1.0, self.leak)
+        rows = self._rows(slopes, opened, known, np.asarray)
         n, x, f = len(self.question.x), self.question.x, len(self.goal.g) + len(known)
         scale = np.concatenate([1 / self.question.weights, np.ones(len(opened))])
-        A, b = rows[:, 1:] * scale, rows[:, 0] + rows[:, 1 : 1 + n] @ x
+        A, b = rows[:, :-1] * scale, rows[:, -1] + rows[:, :n] @ x
         lines = slice(f, f + 2 * len(opened))
         cost = -A[lines][1::2].sum(axis=0)  # of h - leak z, which is not negative
         endless = np.full(len(scale), np.inf)
@@ -107,40 +102,29 @@ class _Excluder:
             return None, int(opened[gap.argmax()]), None
         return None, None, x + answer.point[:n] * scale[:n]
 
-    def _rows(self, functions: Any, slopes: Floats, opened: Ints, known: Ints) -> Any:
-        """Return inequalities: the goal, known sides, two for each open unit, limits of the input.
+    def _rows(self, slopes: Floats, opened: Ints, known: Ints, lift: Callable[[Floats], Any]) -> Any:
+        """Return functions (rows, n + open + 1) that are not negative: of inputs and open units, the constant last.
 
-        Floats or exact numbers, (rows, 1 + n + open), as the matrices of the functions are.
+        The goal, known sides, two lines for each open unit, limits of the input; floats, or exact as ``lift`` is.
         """
-        n, width = len(self.question.x), 1 + len(self.question.x) + len(opened)
-        lift: Any = Dyadic.of if isinstance(functions[0][0], Dyadic) else np.asarray
-        start = 0
-        variables: list[Any] = [lift(np.eye(n, width, 1))]
-        entering: list[Any] = []
-        place = np.full(len(slopes), -1)
-        place[opened] = 1 + n + np.arange(len(opened))
-        for function in functions[:-1]:
-            z = _compose(function, variables, width)
-            part = slice(start, start + len(function[0].whole if isinstance(z, Dyadic) else z))
-            free = place[part] >= 0
-            selection = np.zeros((int(free.size), width))
-            selection[np.flatnonzero(free), place[part][free]] = 1.0
-            variables.append(_scale(z, np.where(free, 0.0, slopes[part])) + lift(selection))
-            entering.append(z)
-            start = part.stop
-        goal = lift(self.goal.G) @ _compose(functions[-1], variables, width)
-        shift = np.zeros((len(self.goal.g), width))
-        shift[:, 0] = self.goal.g
-        z = _stack(entering, width, lift)
-        sides = _scale(z[known], np.where(slopes[known] == 1.0, 1.0, -1.0))
+        question, n, width = self.question, len(self.question.x), len(self.question.x) + len(opened) + 1
+        h = np.zeros((len(slopes), width))  # what leaves open units are variables
+        h[opened, n + np.arange(len(opened))] = 1.0
+        split = self.form.split(np.where(h.any(axis=1), 0.0, slopes))
+        *entering, output = self.form.entering(lift(np.eye(n, width)), split, h)
+        z = _stack([lift(np.zeros((0, width))), *entering])
+        goal = lift(self.goal.G) @ output + lift(np.pad(self.goal.g[:, None], ((0, 0), (width - 1, 0))))
         pairs, leak = np.repeat(opened, 2), np.repeat(self.leak[opened], 2)
         leak[::2] = 1.0  # the line of the upper side, then that of the lower one
         sign = np.where(self.leak[pairs] > 1, -1.0, 1.0)
-        of_h = np.zeros((len(pairs), width))
-        of_h[np.arange(len(pairs)), place[pairs]] = sign
-        lines = lift(of_h) + _scale(z[pairs], -sign * leak)
-        limits = np.pad(self.limits, ((0, 0), (0, len(opened))))
-        return _stack([goal + lift(shift), sides, lines, lift(limits)], width, lift)
+        lines = lift(sign[:, None] * h[pairs]) + z[pairs] * lift(-sign * leak)[:, None]
+        limits = np.zeros((0, width))
+        for ends, side in ((question.low, 1.0), (question.high, -1.0)):
+            columns = np.flatnonzero(np.isfinite(ends))
+            limits = np.vstack([limits, side * np.eye(n, width)[columns]])
+            limits[len(limits) - len(columns) :, -1] = -side * ends[columns]
+        fixed = z[known] * lift(np.where(slopes[known] == 1.0, 1.0, -1.0))[:, None]
+        return _stack([goal, fixed, lines, lift(limits)])
 
     def _close(self, slopes: Floats, opened: Ints, known: Ints, multipliers: Floats) -> Leaf | None:
         """Return the leaf of multipliers in fractions that show a node to be empty; None if there are none."""
@@ -151,11 +135,11 @@ class _Excluder:
         slopes = slopes.copy()
         slopes[opened[single]] = np.where(steep[single], 1.0, self.leak[opened[single]])
         left = opened[~single]
-        rows = self._rows(self.exact, slopes, left, known)
+        rows = self._rows(slopes, left, known, Dyadic.of)
         both = (steep & flat)[~single]
         chosen = np.concatenate([used[: k + f], np.repeat(both, 2), used[k + f + 2 * len(opened) :]])
         numbers = np.flatnonzero(chosen)
-        weights = solve_exactly(rows.whole[numbers][:, [*range(1, rows.whole.shape[1]), 0]])
+        weights = solve_exactly(rows.whole[numbers])
         if weights is None or min(weights) < 0:
             return None
         w = dict(zip(numbers.tolist(), weights, strict=True))
@@ -185,21 +169,19 @@ class _Excluder:
         for i, unit in enumerate(left.tolist()):
             lines = weight(k + f + 2 * i) + weight(k + f + 2 * i + 1) * Fraction(float(self.leak[unit]))
             of_z[unit] += lines if self.leak[unit] > 1 else -lines
-        is_left = np.isin(np.arange(len(slopes)), left)
+        is_left, exact = np.isin(np.arange(len(slopes)), left), self.form.exact_functions
+        assert exact is not None
         goal = Dyadic(np.array([[weight(r) for r in range(k)]], dtype=object), 0) @ Dyadic.of(self.goal.G)
-        totals = [goal @ W for W in self.exact[-1][1:]]
-        stop = len(slopes)
-        for j in reversed(range(len(self.exact) - 1)):
-            start = stop - len(self.exact[j][0].whole)
-            h = totals[j + 1].fractions()[0]
-            units = range(start, stop)
+        totals = [goal @ W for W in exact[-1][1:]]
+        for j in reversed(range(len(exact) - 1)):
+            h, span = totals[j + 1].fractions()[0], self.form.units(j)
+            units = range(span.start, span.stop)
             for unit in set(units) & set(single.tolist()):
-                if h[unit - start] * (-1 if self.leak[unit] > 1 else 1) > 0:
+                if h[unit - span.start] * (-1 if self.leak[unit] > 1 else 1) > 0:
                     return False
-            z = [of_z[u] + (0 if is_left[u] else h[u - start] * Fraction(float(slopes[u]))) for u in units]
-            exact = _as_dyadic(z)
-            totals = [a + exact @ W for a, W in zip(totals, self.exact[j][1:], strict=False)]
-            stop = start
+            z = [of_z[u] + (0 if is_left[u] else h[u - span.start] * Fraction(float(slopes[u]))) for u in units]
+            row = _as_dyadic(z)
+            totals = [a + row @ W for a, W in zip(totals, exact[j][1:], strict=False)]
         return True
 
 
@@ -209,6 +191,11 @@ def _as_dyadic(values: list[Fraction]) -> Dyadic:
     row = np.empty((1, len(values)), dtype=object)
     row[0, :] = [int(value * 2**bits) for value in values]
     return Dyadic(row, -bits)
+
+
+def _stack(parts: list[Any]) -> Any:
+    """Return rows on top of each other."""
+    return np.vstack(parts) if isinstance(parts[0], np.ndarray) else reduce(Dyadic.above, parts)
 
 
 def solve_exactly(columns: Any) -> list[Fraction] | None:
@@ -238,43 +225,3 @@ def solve_exactly(columns: Any) -> list[Fraction] | None:
     if any(row[count] for row in matrix[count:]):
         return None
     return [Fraction(-row[count], row[j]) for j, row in enumerate(matrix[:count])]
-
-
-def _limit_rows(question: Question) -> Floats:
-    """Return rows (count, 1 + n) for the finite limits of the input."""
-    n = len(question.x)
-    rows = []
-    for ends, sign in ((question.low, 1.0), (question.high, -1.0)):
-        for j in np.flatnonzero(np.isfinite(ends)):
-            row = np.zeros(1 + n)
-            row[0], row[1 + j] = -sign * ends[j], sign
-            rows.append(row)
-    return np.array(rows).reshape(-1, 1 + n)
-
-
-def _scale(A: Any, factors: Floats) -> Any:
-    """Return rows times a factor each."""
-    return A * (Dyadic.of(factors) if isinstance(A, Dyadic) else factors)[:, None]
-
-
-def _stack(parts: list[Any], width: int, lift: Any) -> Any:
-    """Return rows (..., width) on top of each other."""
-    total = lift(np.zeros((0, width)))
-    for part in parts:
-        total = total.above(part) if isinstance(part, Dyadic) else np.vstack([total, part])
-    return total
-
-
-def _compose(function: Any, variables: list[Any], width: int) -> Any:
-    """Return an affine function of variables as rows (m, width), the constant first."""
-    c, *matrices = function
-    if isinstance(c, Dyadic):
-        wide = np.zeros((len(c.whole), width), dtype=object)
-        wide[:, 0] = c.whole
-        total: Any = Dyadic(wide, c.power)
-    else:
-        total = np.zeros((len(c), width))
-        total[:, 0] = c
-    for W, rows in zip(matrices, variables, strict=True):
-        total = total + W @ rows
-    return total
