@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm, prod
-from typing import Any
 
 import numpy as np
 import torch
@@ -79,14 +78,10 @@ def _affine(step: Step, inputs: list[Dyadic], matrices: list[Floats], scale: int
     return Dyadic(total.whole.reshape(step.shape), total.power)
 
 
-def multiply_exactly(W: Any, x: Dyadic) -> Dyadic:
-    """Return the product of a matrix of floats (m, n), an array or sparse, and numbers (n,); zeros cost nothing."""
-    if isinstance(W, np.ndarray):
-        rows, columns = W.nonzero()
-        weights = Dyadic.of(W[rows, columns])
-    else:
-        sparse = W.tocoo()
-        rows, columns, weights = sparse.row, sparse.col, Dyadic.of(sparse.data)
+def multiply_exactly(W: Floats, x: Dyadic) -> Dyadic:
+    """Return the product of a matrix of floats (m, n) and numbers (n,); zeros cost nothing."""
+    rows, columns = W.nonzero()
+    weights = Dyadic.of(W[rows, columns])
     out = np.zeros(W.shape[0], dtype=object)
     if len(rows):
         order = np.argsort(rows, kind="stable")

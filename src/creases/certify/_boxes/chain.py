@@ -39,6 +39,7 @@ class Stage:
 class Chain:
     """Stages of a dense network, padded with zeros to one width; the last one's outputs are those of the network."""
 
+    net: Network
     stages: tuple[Stage, ...]
     widths: NDArray[np.int64]  #: (stages + 1,) from the inputs to the outputs
     W: Floats  #: (stages, width, width)
@@ -57,10 +58,10 @@ class Chain:
 def read_chain(net: Network) -> Chain | None:
     """Return the stages of a network in float64; None if it is too large or none that stages are made for."""
     stages = read_stages(net)
-    return None if stages is None else pad_stages(stages)
+    return None if stages is None else pad_stages(net, stages)
 
 
-def pad_stages(stages: list[Stage]) -> Chain | None:
+def pad_stages(net: Network, stages: list[Stage]) -> Chain | None:
     """Return stages padded to one width; None if they are too large."""
     widths = [stages[0].W.shape[1], *(len(stage.b) for stage in stages)]
     width = max(widths)
@@ -70,7 +71,7 @@ def pad_stages(stages: list[Stage]) -> Chain | None:
     for k, stage in enumerate(stages):
         m, n = stage.W.shape
         W[k, :m, :n], b[k, :m], leak[k, :m] = stage.W, stage.b, stage.leak
-    return Chain(tuple(stages), np.array(widths), W, b, leak)
+    return Chain(net, tuple(stages), np.array(widths), W, b, leak)
 
 
 #: Operations whose matrices have weights of the network, 0 and 1 as their entries.

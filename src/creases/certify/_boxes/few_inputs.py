@@ -17,14 +17,16 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array, hstack, vstack
+from scipy.sparse import csr_array
 
 from creases._typing import Bools, Floats, Ints
 from creases.certify._boxes.chain import Stage
-from creases.certify._boxes.search import Answer, TreeLog, exact_outputs
+from creases.certify._boxes.search import MAX_PRODUCTS, Answer, TreeLog
 from creases.certify._case import Case
+from creases.certify._exact import exact_outputs
 from creases.certify.proofs._rounding import TINY, UNIT, gamma
 from creases.certify.proofs._spec import relu_lines
+from creases.network import Network
 
 #: Numbers of a batch of boxes, and its most boxes.
 BATCH_SIZE, MAX_BATCH = 2**21, 256
@@ -84,6 +86,7 @@ def is_supported(stages: Sequence[Stage]) -> bool:
 
 
 def search_cases(
+    net: Network,
     stages: Sequence[Stage],
     cases: Sequence[Case],
     until: float,
@@ -91,10 +94,11 @@ def search_cases(
     keep_tree: bool = False,
 ) -> Answer:
     """Search cases with one box for an input in one of them; see :func:`creases.certify._boxes.search.search_cases`."""
-    return _Search(stages, cases, keep_tree).run(None, until)
+    return _Search(net, stages, cases, keep_tree).run(None, until)
 
 
 def search_part(
+    net: Network,
     stages: Sequence[Stage],
     cases: Sequence[Case],
     nodes: Boxes | None,
@@ -105,36 +109,28 @@ def search_part(
     keep_tree: bool,
 ) -> Answer:
     """Go on with a search from some boxes for a while; see :func:`creases.certify._boxes.search.search_part`."""
-    return _Search(stages, cases, keep_tree).run(nodes, until, SMALL_SHARE if is_small else SHARE)
+    return _Search(net, stages, cases, keep_tree).run(nodes, until, SMALL_SHARE if is_small else SHARE)
 
 
 @lru_cache(maxsize=1)
-def _prepare(
-    stages: tuple[Stage, ...], keep_tree: bool
-) -> tuple[Sequence[Stage], list[_Part], list[bool], dict[int, _Fold]]:
-    """Return stages that are searched, their linear parts, which have bends, and which are bounded with the next one.
+def _prepare(stages: tuple[Stage, ...], keep_tree: bool) -> tuple[list[_Part], list[bool], dict[int, _Fold]]:
+    """Return the linear parts of stages, which have bends, and which are bounded with the next one.
 
-    A proof is about stages as they are, each bounded for itself. Parts of a search in turn ask for the same.
+    For a proof each is bounded for itself. Parts of a search in turn ask for the same.
     """
-    chosen = stages if keep_tree else merge_mirrors(stages)
-    is_bent = [bool((stage.leak != 1).any()) for stage in chosen]
+    is_bent = [bool((stage.leak != 1).any()) for stage in stages]
     folds = {
         k: _Fold(*pair)
-        for k, pair in enumerate(pairwise(chosen))
+        for k, pair in enumerate(pairwise(stages))
         if not keep_tree and is_bent[k] and not is_bent[k + 1] and _Fold.is_small(*pair)
     }
-    return chosen, [_Part.of(stage.W) for stage in chosen], is_bent, folds
+    return [_Part.of(stage.W) for stage in stages], is_bent, folds
 
 
 class _Search:
-    def __init__(
-        self,
-        stages: Sequence[Stage],
-        cases: Sequence[Case],
-        keep_tree: bool,
-    ) -> None:
-        self.cases = cases
-        self.stages, self.parts, self.is_bent, self.folds = _prepare(tuple(stages), keep_tree)
+    def __init__(self, net: Network, stages: Sequence[Stage], cases: Sequence[Case], keep_tree: bool) -> None:
+        self.net, self.stages, self.cases = net, stages, cases
+        self.parts, self.is_bent, self.folds = _prepare(tuple(stages), keep_tree)
         m = len(stages[-1].b)
         C = np.vstack([part for case in cases for part in (np.zeros((len(case.b), m)), -case.C)])
         self.D = np.vstack([part for case in cases for part in (-case.A, -case.D)]) + 0.0
@@ -232,62 +228,8 @@ class _Search:
         if value.max() < -1e-9 * (1 + float(np.abs(self.e).max(initial=0.0))):
             return None
         self.checks += 1
-        y = exact_outputs(self.stages, x)
-        return np.asarray(x) if any(case.contains(x, y) for case in self.cases) else None
-
-
-def merge_mirrors(stages: Sequence[Stage]) -> list[Stage]:
-    """Return stages of the same function without ``relu(-z)`` where there is ``relu(z)``: it is ``relu(z) - z``.
-
-    Lattices of linear functions are made of such pairs, ``max(a, b) = (a + b) / 2 + |a - b| / 2``. Bounded each for
-    itself they lose that ``relu(z) - relu(-z)`` is z. Weights must be so short that no product is rounded.
-    """
-    merged = list(stages)
-    for k in range(len(merged) - 1):
-        stage, after = merged[k], merged[k + 1]
-        if (stage.leak != 0).any():
-            continue
-        kept, mirrors = _mirror_pairs(stage)
-        W: Any = csr_array(stage.W)
-        V: Any = csr_array(after.W)
-        out, short = V[:, mirrors], W[kept]
-        if not len(kept) or not all(map(_is_short, (V.data, short.data, stage.b[kept]))):
-            continue
-        target = np.arange(len(stage.b))
-        target[mirrors] = kept
-        V = V @ csr_array((np.ones(len(target)), (np.arange(len(target)), target)), (len(target),) * 2)  # adds columns
-        V.eliminate_zeros()
-        bent = np.unique(V.indices)
-        n = W.shape[1]
-        rows = csr_array(vstack([W[bent], eye_array(n)]))
-        b, leak = np.append(stage.b[bent], np.zeros(n)), np.append(np.zeros(len(bent)), np.ones(n))
-        merged[k] = Stage(rows, b, leak)
-        more = csr_array(hstack([V[:, bent], -(out @ short)]))
-        merged[k + 1] = Stage(more, after.b - out @ stage.b[kept], after.leak)
-    return merged
-
-
-def _mirror_pairs(stage: Stage) -> tuple[Ints, Ints]:
-    """Return units, and for each the one that what enters it is the negative of."""
-    W = csr_array(stage.W)
-    W.sort_indices()
-    waiting: dict[tuple[bytes, bytes], int] = {}
-    kept, mirrors = [], []
-    for i, constant in enumerate(stage.b.tolist()):
-        part = slice(W.indptr[i], W.indptr[i + 1])
-        columns, weights = W.indices[part].tobytes(), np.append(W.data[part], constant) + 0.0
-        other = waiting.pop((columns, weights.tobytes()), None)
-        if other is None:
-            waiting[columns, (0.0 - weights).tobytes()] = i
-        else:
-            kept.append(other)
-            mirrors.append(i)
-    return np.array(kept, np.int64), np.array(mirrors, np.int64)
-
-
-def _is_short(values: Floats) -> bool:
-    """Whether sums of up to a million products of two such numbers are exact."""
-    return bool((np.abs(values) <= 2.0**6).all() and (values * 2.0**10 == np.round(values * 2.0**10)).all())
+        y = exact_outputs(self.net, x, MAX_PRODUCTS)
+        return np.asarray(x) if y is not None and any(case.contains(x, y) for case in self.cases) else None
 
 
 def _box_functions(boxes: Floats) -> _Affine:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +13,9 @@ import numpy as np
 
 from creases._typing import Floats, Ints
 from creases.certify._boxes.attack import climb
-from creases.certify._boxes.chain import Chain, Stage, read_chain
+from creases.certify._boxes.chain import Chain, read_chain
 from creases.certify._case import Case
-from creases.certify._exact import bend_exactly, multiply_exactly
-from creases.certify.proofs._checker.parts import Dyadic
+from creases.certify._exact import exact_outputs
 from creases.certify.proofs._format import Leaf, Multipliers, Split
 from creases.certify.proofs._rounding import LEAST, gamma
 from creases.network import read
@@ -33,6 +31,9 @@ FIRST, PART_COST = 100, 2 * 10**9
 
 #: Multiply-adds and most boxes of a part that another process searches; a small part has a quarter of it.
 SHARE_COST, SHARE = 10**8, 1000
+
+#: The most products of an exact evaluation: networks of boxes have no more weights.
+MAX_PRODUCTS = 2**26
 
 #: Ascents by gradients after each round.
 ASCENTS = 3
@@ -229,8 +230,8 @@ class _Search:
 
     def _is_violation(self, x: Floats, best: float) -> bool:
         if np.isfinite(x).all():  # as it is unless the width of the box is beyond floats
-            y = exact_outputs(self.chain.stages, x)
-            if any(case.contains(x, y) for case in self.cases):
+            y = exact_outputs(self.chain.net, x, MAX_PRODUCTS)
+            if y is not None and any(case.contains(x, y) for case in self.cases):
                 return True
         self.rows = self.rows._replace(near=-max(2 * best, 0.0) if best >= 0 else 0.0)  # a better one next time
         return False
@@ -306,16 +307,7 @@ def _log(limit: int, cases: int) -> Log:
     return Log(node, axis, np.zeros(limit), child, np.full((limit, cases), -1))
 
 
-# -- exact values, proofs, compilation --------------------------------------------------------------------------------
-
-
-def exact_outputs(stages: Sequence[Stage], x: Floats) -> list[Fraction]:
-    """Return the outputs (m,) at a point (n,) in real arithmetic."""
-    h = Dyadic.of(x)
-    for stage in stages:
-        z = multiply_exactly(stage.W, h) + Dyadic.of(stage.b)
-        h = bend_exactly(z, stage.leak) if (stage.leak != 1).any() else z
-    return list(h.fractions())
+# -- proofs, compilation ---------------------------------------------------------------------------------------------
 
 
 def case_trees(log: TreeLog, cases: Sequence[Case], is_open: Sequence[bool]) -> list[tuple[Split | Leaf, ...] | None]:

@@ -116,8 +116,9 @@ def open_boxes(net: Network, report: Progress) -> tuple[BoxSearch | None, float]
         from creases.certify._boxes import few_inputs
 
         if few_inputs.is_supported(stages):
-            return BoxSearch(partial(few_inputs.search_cases, stages), partial(few_inputs.search_part, stages)), 0.0
-    chain = pad_stages(stages)
+            searches = (partial(search, net, stages) for search in (few_inputs.search_cases, few_inputs.search_part))
+            return BoxSearch(*searches), 0.0
+    chain = pad_stages(net, stages)
     if chain is None:
         return None, 0.0
     begin = time.monotonic()
