@@ -79,7 +79,6 @@ def test_the_scores_come_first_then_the_model_then_the_stages(run, trees, tmp_pa
         (("--kind", "network"), "No such option: --kind"),
         (("--shape", "age"), "--shape must be a column and a shape such as age=rising, got 'age'"),
         (("--shape", "age=bent"), "got 'bent'"),
-        (("--ensemble", "0"), "must be"),
     ],
 )
 def test_options_that_cannot_act_are_refused(run, trees, tmp_path, words, said):

@@ -14,7 +14,7 @@ from creases.cli import COMMANDS, app
 from creases.cli import _options as options
 from creases.cli._table_options import TEST_FRACTION
 from creases.cli.console import repeat_command
-from creases.cli.fit import ENSEMBLE, SEED
+from creases.cli.fit import SEED
 from creases.tables import CurveConfig
 
 CREASES = (sys.executable, "-m", "creases")
@@ -130,7 +130,7 @@ def test_the_help_of_no_command_imports_numpy():
 
 def test_names_and_defaults_in_help_are_those_of_the_library():
     config = CurveConfig()
-    assert (config.test_fraction, config.ensemble, config.seed) == (TEST_FRACTION, ENSEMBLE, SEED)
+    assert (config.test_fraction, config.seed) == (TEST_FRACTION, SEED)
 
 
 def test_a_command_can_be_repeated_with_more_options(run):

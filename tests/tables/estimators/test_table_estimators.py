@@ -49,7 +49,7 @@ def test_the_report_of_an_estimator_is_that_of_its_table(homes: pd.DataFrame, re
 
 
 def test_only_parameters_that_act_are_taken() -> None:
-    shared = {"shapes", "kinds", "missing_marks", "ensemble", "random_state"}
+    shared = {"shapes", "kinds", "missing_marks", "random_state"}
     assert set(TableRegressor().get_params()) == shared | {"family"}
     assert set(TableClassifier().get_params()) == shared | {"class_weight", "threshold"}
     with pytest.raises(TypeError, match="budget"):

@@ -115,30 +115,6 @@ def test_curves_are_kept_where_units_are_hardly_better_than_they_are() -> None:
     assert next(step.stage for step in model.function.steps if step.is_kept) == "curves"
 
 
-@pytest.mark.thorough
-def test_an_ensemble_has_the_units_of_all_trainings_and_is_no_worse() -> None:
-    problem = make_units_table(900)
-    rows, rest = np.arange(600), np.arange(600, 900)
-    losses, units = [], []
-    for ensemble in (1, 4):
-        model = fit_curves(problem, rows=rows, ensemble=ensemble)
-        check_one_function(model, problem.X)
-        losses.append(np.mean((model.scores(problem.X[rest])[:, 0] - problem.y[rest]) ** 2))
-        assert model.units is not None
-        units.append(len(model.units.biases))
-    assert units[1] > units[0]
-    assert losses[1] < 1.05 * losses[0]
-
-
-@pytest.mark.slow
-def test_units_of_an_ensemble_must_pay_too() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 3))
-    problem = Problem("line", X, X.sum(axis=1) + rng.normal(size=200), features=("a", "b", "c"))
-    model = fit_curves(problem, ensemble=2)
-    assert [step.is_kept for step in model.steps if step.stage == "units"] == [False]
-
-
 def test_several_targets_have_a_score_each() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))

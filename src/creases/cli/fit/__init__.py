@@ -26,7 +26,7 @@ from creases.cli.console import note, print_json
 from creases.errors import RequestError
 
 #: Defaults of ``CurveConfig``, which the help shows.
-FAMILY, ENSEMBLE, SEED = "auto", 1, 0
+FAMILY, SEED = "auto", 0
 
 
 @learns_from_table
@@ -74,13 +74,6 @@ def fit_file(
             help="Rising, falling, straight or convex in a column, such as age=rising; may be repeated.",
         ),
     ] = None,
-    ensemble: Annotated[
-        int,
-        model_option(
-            metavar="N",
-            help="Train the units this many times; the model keeps those of all trainings if held-out rows favor it.",
-        ),
-    ] = ENSEMBLE,
     refit: Annotated[
         bool, model_option("--refit", help="Fit the model again to all rows once its scores are known.")
     ] = False,
@@ -110,7 +103,7 @@ def fit_file(
     if folder is None:
         raise RequestError("a folder is required: creases fit table.csv --target COLUMN --out DIR")
     shapes = parse_pairs(shape, "shape", "be a column and a shape such as age=rising")
-    options = {**read_decisions(ctx.params), "family": family, "ensemble": ensemble, "refit": refit}
+    options = {**read_decisions(ctx.params), "family": family, "refit": refit}
     settings = FitSettings(
         data=resolve_data(data),
         **read_source(ctx.params),

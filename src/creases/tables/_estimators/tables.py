@@ -30,7 +30,6 @@ class CurveOptions:
     shapes: Mapping[str, str] | None = None
     kinds: Mapping[str, str] | None = None
     missing_marks: Sequence[str] | None = None
-    ensemble: int = CurveConfig.ensemble
     random_state: Any = None
 
 
@@ -127,7 +126,7 @@ class TableClassifier(Classes, CurveEstimator):
 
     Parameters
     ----------
-    shapes, ensemble, kinds, missing_marks
+    shapes, kinds, missing_marks
         As for :func:`creases.fit_table`; the last two are for a DataFrame.
     class_weight
         None, "balanced" (the same total weight for every class) or a dictionary of classes to weights.
@@ -174,7 +173,7 @@ class TableRegressor(Values, CurveEstimator):
 
     Parameters
     ----------
-    shapes, kinds, missing_marks, ensemble, random_state
+    shapes, kinds, missing_marks, random_state
         See :class:`creases.TableClassifier`.
     family
         What the targets are: "normal", "poisson", "gamma", "tweedie", "lognormal", "quantile:0.9"; "auto" for the one

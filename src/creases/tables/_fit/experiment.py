@@ -498,7 +498,7 @@ def grow_table(
     >>> model.predict(model.data.problem.X[:2]).tolist()
     ['setosa', 'setosa']
     """
-    hint = "shapes, ensemble and refit belong to creases.fit_table or creases fit"
+    hint = "shapes and refit belong to creases.fit_table or creases fit"
     config = make_config(GrowthConfig, options, "growth", hint)
     if isinstance(target, list | tuple):
         raise InputError("target", "be one column", repr(target), "creases.fit_table predicts several")

@@ -96,7 +96,7 @@ def fit_table(
         Where blocks are read and summed: processes of this machine, at most as many as there are cores, or a Ray
         cluster, as in :func:`creases.lab.sweep`. The model is the same, bit for bit.
     options
-        ``family``, ``ensemble``, ``refit``, ``seed``, ``test_fraction``, ``class_weight`` and ``threshold``, with the
+        ``family``, ``refit``, ``seed``, ``test_fraction``, ``class_weight`` and ``threshold``, with the
         defaults of :class:`creases.tables.CurveConfig`. For a network that grows by units see
         :func:`creases.tables.grow_table`.
 
@@ -258,7 +258,7 @@ def _fit(
     if config.family != "auto" and n_classes:
         hint = "for numbers use {0}"
         raise InputError("family", "be 'auto' for classes", repr(config.family), hint, [("task", "regression")])
-    options: dict[str, Any] = {"n_classes": n_classes, "among": used, "seed": config.seed, "ensemble": config.ensemble}
+    options: dict[str, Any] = {"n_classes": n_classes, "among": used, "seed": config.seed}
     if config.family not in ("auto", "normal") and len(targets) > 1:
         raise InputError("family", "be 'normal' for several targets", repr(config.family))
     options |= {"family": family_with_exposure(config.family) if data.has_exposure else config.family}
@@ -282,7 +282,7 @@ def _fit(
         notes.append(f"the other models in the scores were fitted to {fitted}, rare categories pooled as in this model")
     notes += describe_crossings(data, encoding)
     count = None if stream is None else {"train": stream.n_train, "test": stream.n_test}
-    facts = Facts(rows=count, notes=tuple(filter(None, notes)), options=FitOptions(config.family, config.ensemble))
+    facts = Facts(rows=count, notes=tuple(filter(None, notes)), options=FitOptions(config.family))
     named: dict[str, Any] = {"features": features, "classes": classes, "targets": targets, "encoding": encoding}
     moments, ranges = (data.moments, None) if stream is None else ((stream.center, stream.spread), stream.ranges)
     schema = RowSchema.from_rows(X, moments, **named, labels=labels, threshold=threshold, ranges=ranges)

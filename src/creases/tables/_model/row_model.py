@@ -349,8 +349,6 @@ def ways_to_improve(model: RowModel) -> list[str]:
     options, ways = model._facts.options, []
     if (family := options.family) != "auto":
         ways.append(f"--family auto (in Python family='auto'), as {family} was set and not chosen by held-out rows")
-    if options.ensemble == 1:
-        ways.append("--ensemble 8 (in Python ensemble=8)")
     return [*ways, "more rows", "creases grow, which grows units of many columns"]
 
 

@@ -177,7 +177,6 @@ class FitOptions:
     """Options of a fit that may be changed where another model is better."""
 
     family: str = "auto"
-    ensemble: int = 0  #: how often units were trained; 0 for a network that grew
 
 
 @dataclass(frozen=True)

@@ -64,9 +64,6 @@ class CurveConfig:
         What targets that are numbers are: "normal"; "poisson" (counts), "gamma", "tweedie" (amounts, 0 included) or
         "lognormal", whose effects multiply; or "quantile:0.9", which nine of ten rows are below. "auto": normal,
         poisson and gamma or tweedie, by held-out rows.
-    ensemble
-        How often units are trained, from different starts; the units of all trainings are in the network. With more
-        than 1 units are tried even where those of the first fold do not help; they must still pay.
     test_fraction
         Fraction of the rows that are only tested with.
     class_weight
@@ -82,7 +79,6 @@ class CurveConfig:
 
     shapes: Mapping[str, str] = field(default_factory=dict)
     family: str = "auto"
-    ensemble: int = 1
     test_fraction: float = 0.2
     class_weight: str | Mapping[str, float] | None = None
     threshold: float | str = 0.5
@@ -94,7 +90,6 @@ class CurveConfig:
             raise InputError("shapes", 'be a mapping such as {"age": "rising"}', type(self.shapes).__name__)
         if self.family != "auto":
             parse_family(self.family)
-        check_count(self.ensemble, "ensemble", least=1)
         check_number(self.test_fraction, "test_fraction", least=0, below=1)
         check_class_weight(self.class_weight)
         check_threshold(self.threshold)

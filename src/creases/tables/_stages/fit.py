@@ -12,7 +12,7 @@ from creases._typing import Floats, Ints
 from creases.tables._split.rows import UniqueRows, fold_weights
 from creases.tables._split.split import least_keys, mix, row_keys
 from creases.tables._stages.basis import Basis, CurveBasis, PiecewiseLinear
-from creases.tables._stages.families import NORMAL, Classes, Family, Power, Targets, parse_family
+from creases.tables._stages.families import NORMAL, Classes, Family, Power, Quantile, Targets, parse_family
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.level_effects import LevelEffects, add_effects, fit_effects
 from creases.tables._stages.model import Curve, CurveModel, Plane, Units
@@ -200,7 +200,6 @@ def fit_stages(
     family: str = "auto",
     among: Ints | None = None,
     seed: int = 0,
-    ensemble: int = 1,
     stream: StreamedRows | None = None,
 ) -> tuple[CurveModel, HeldOut, list[Trade]]:
     """Fit lines, then curves, planes and units where they pay, to rows of a table.
@@ -226,8 +225,6 @@ def fit_stages(
         Numbers of the rows to use; by default all.
     seed
         Seed of the folds.
-    ensemble
-        How often units are trained.
     stream
         All rows of a table larger than memory, of which ``rows`` are a sample.
     """
@@ -249,7 +246,7 @@ def fit_stages(
     data, folds, levels = add_effects(data, folds, inputs)
     tested = [out for _, out in folds]
     is_whole = sample is among and stream is None and not levels  # so were the rows that chose the family
-    judged = fit_candidates(data, folds, inputs, ensemble, columns if is_whole else None)
+    judged = fit_candidates(data, folds, inputs, columns if is_whole else None)
     kept = choose(judged, tested)
     if is_small:
         fits = kept.fits
@@ -285,6 +282,12 @@ def fit_stages(
     scores = [center + scale * out.whole(fit(out.X)) for fit, out in zip(kept.fits, tested, strict=True)]
     weights = [out[place] for out, place in zip(held, places, strict=True)]
     held_out = HeldOut(sample[np.concatenate(places)], np.concatenate(weights), np.concatenate(scores))
+    if isinstance(targets.family, Quantile):  # its loss is smooth: so many held-out rows are to be below
+        rest = rows.y[held_out.rows] - held_out.scores
+        level = {"method": "inverted_cdf", "weights": held_out.weight}
+        shift = np.quantile(rest, targets.family.level, axis=0, **level)
+        model = replace(model, intercept=model.intercept + shift)
+        held_out = replace(held_out, scores=held_out.scores + shift)
     trades = find_trades(dense, data, inputs, scale)
     return replace(model, steps=describe_steps(judged, kept, model, tested)), held_out, trades
 

@@ -70,12 +70,12 @@ Folds = Sequence[tuple[Rows, Rows]]
 
 
 def fit_candidates(
-    rows: Rows, folds: Folds, inputs: Inputs, ensemble: int = 1, columns: list[Candidate] | None = None
+    rows: Rows, folds: Folds, inputs: Inputs, columns: list[Candidate] | None = None
 ) -> list[Candidate]:
     """Fit every stage to the first part of each fold, and judge it by the second.
 
-    Units are trained ``ensemble`` times, and those of all trainings go into one network. They grow one by one, which
-    takes longer, only where those trained on the first fold show that curves and planes leave something for units.
+    Units grow one by one, which takes longer, only where those trained together on the first fold show that curves and
+    planes leave something for units.
     ``columns`` is what :func:`fit_columns` returns for these rows, if it is known.
     """
     tested = [out for _, out in folds]
@@ -85,7 +85,7 @@ def fit_candidates(
     if inputs.may_mix.sum() < 2:
         return result
     base = choose(result, tested)
-    trainer = _UnitTrainer(rows, folds, inputs, base, ensemble)
+    trainer = _UnitTrainer(rows, folds, inputs, base)
     if not trainer.may_beat(base):
         return result
     result += _fold_candidates(rows, folds, inputs, base)
@@ -216,15 +216,13 @@ def _fold_candidates(rows: Rows, folds: Folds, inputs: Inputs, base: Candidate) 
 class _UnitTrainer:
     """Trains units together beside a stage; those of the first fold tell whether units may pay at all."""
 
-    def __init__(self, rows: Rows, folds: Folds, inputs: Inputs, base: Candidate, ensemble: int) -> None:
-        self._rows, self._folds, self._inputs, self._base, self._ensemble = rows, folds, inputs, base, ensemble
+    def __init__(self, rows: Rows, folds: Folds, inputs: Inputs, base: Candidate) -> None:
+        self._rows, self._folds, self._inputs, self._base = rows, folds, inputs, base
         self._knots = unit_knots(rows.X, rows.copies, base.fits[0].basis.curves, inputs)
 
     def _train_fold(self, k: int) -> UnitBasis:
         (train, _), fit = self._folds[k], self._base.fits[k]
-        seeds = range(k, k + self._ensemble * len(self._folds), len(self._folds))
-        units = [train_units(train, fit, self._knots, self._inputs, seed=seed) for seed in seeds]
-        weights, biases = (np.concatenate(each) for each in zip(*units, strict=True))
+        weights, biases = train_units(train, fit, self._knots, self._inputs, seed=k)
         return UnitBasis.from_rows(self._rows.X, self._rows.weight, fit.basis, self._knots, weights, biases)
 
     @cached_property
@@ -237,8 +235,8 @@ class _UnitTrainer:
         return _on_folds("units", self._folds, self._train_fold, fit_units, self._base.fits, **options)
 
     def may_beat(self, best: Candidate) -> bool:
-        """Return whether units of the first fold do better than a stage; with an ensemble units are always tried."""
-        return self._ensemble > 1 or _may_beat(self._first, best, self._folds)
+        """Return whether units of the first fold do better than a stage."""
+        return _may_beat(self._first, best, self._folds)
 
     def train(self) -> Candidate:
         """Return the units of all folds."""
