@@ -69,9 +69,7 @@ LEAST_UNEXPLAINED_GAIN = 1e-3
 Folds = Sequence[tuple[Rows, Rows]]
 
 
-def fit_candidates(
-    rows: Rows, folds: Folds, inputs: Inputs, columns: list[Candidate] | None = None
-) -> list[Candidate]:
+def fit_candidates(rows: Rows, folds: Folds, inputs: Inputs, columns: list[Candidate] | None = None) -> list[Candidate]:
     """Fit every stage to the first part of each fold, and judge it by the second.
 
     Units grow one by one, which takes longer, only where those trained together on the first fold show that curves and
