@@ -284,8 +284,8 @@ def fit_stages(
     held_out = HeldOut(sample[np.concatenate(places)], np.concatenate(weights), np.concatenate(scores))
     if isinstance(targets.family, Quantile):  # its loss is smooth: so many held-out rows are to be below
         rest = rows.y[held_out.rows] - held_out.scores
-        level = {"method": "inverted_cdf", "weights": held_out.weight}
-        shift = np.quantile(rest, targets.family.level, axis=0, **level)
+        level, weight = targets.family.level, held_out.weight
+        shift: Floats = np.quantile(rest, level, axis=0, method="inverted_cdf", weights=weight)
         model = replace(model, intercept=model.intercept + shift)
         held_out = replace(held_out, scores=held_out.scores + shift)
     trades = find_trades(dense, data, inputs, scale)
