@@ -264,6 +264,18 @@ def test_each_kind_is_printed_and_values_are_in_the_notation_of_their_column(mod
         assert cells[name].removesuffix(" kg") == row[name].removesuffix(".0 kg").removesuffix(" kg")
 
 
+def test_numbers_that_a_user_calls_codes_are_read_by_their_beginning():
+    rng = np.random.default_rng(0)
+    area = rng.integers(10, 15, 300)
+    frame = pd.DataFrame({"area": area * 10_000 + rng.integers(1000, 9999, 300), "x": rng.normal(size=300)})
+    frame["y"] = area + 0.1 * rng.normal(size=300)
+    model = creases.fit_table(frame, "y", kinds={"area": "code"})
+    assert model.schema.encoding.kinds["area beginning 1"] == "category"
+    assert np.abs(model.predict([{"area": 131_111, "x": 0.0}, {"area": "149999", "x": 0.0}]) - [13, 14]).max() < 0.2
+    with pytest.raises(InputError, match="column 'x' can be read as, got 'code'"):  # what has no beginnings is none
+        creases.fit_table(frame, "y", kinds={"x": "code"})
+
+
 def test_changes_of_a_row_are_cells_of_the_table(model, frame):
     x = model.schema.encoding.transform(frame.iloc[:1]).X[0]
     answer = find_changes(model, x, to=f">= {model.predict(frame.iloc[:1])[0] + 6}").answers[0]

@@ -193,6 +193,7 @@ def detect_kinds(
 
     parts = [column for column in columns if column.part is not None]
     split = {column.part.source: column.part.kind for column in parts if column.part.kind != "code"}
+    codes = {column.part.source for column in parts}
 
     def find(column: Column, marks: Marks) -> ColumnKind:
         known = column.without(marks)
@@ -201,7 +202,9 @@ def detect_kinds(
             return ColumnKind(column.name, split[column.name], Levels(), f"read as {names}", True, marks=marks)
         if column.part is not None and column.part.kind == "code" and column.name not in given:
             return ColumnKind(column.name, "category", Levels(), column.part.describe(), marks=marks, part=column.part)
-        if given.get(column.name, "code") != "code":
+        if given.get(column.name) == "code" and not column.is_text and column.name in codes:
+            return ColumnKind(column.name, "ID", PLAIN, "a code, read by its beginning", True, marks=marks)
+        if given.get(column.name, "code") != "code" or (column.name in given and column.name not in codes):
             return replace(impose_kind(known, given[column.name], commas=commas), marks=marks, part=column.part)
         is_target = column.name == target
         kind = detect_kind(known, wanted=column.name in wanted, is_target=is_target, commas=commas)

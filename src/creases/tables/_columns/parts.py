@@ -97,16 +97,15 @@ def find_parts(
         kind = given.get(column.name)
         if column.name in aside or kind not in (None, *_FINDERS):
             continue
-        if not column.is_text and (column.is_date or not _SHORT.search(column.name)):
+        is_short = kind == "code" or _SHORT.search(column.name) is not None
+        if not column.is_text and (column.is_date or not is_short):
             continue
         known = column.without(marks)
         if len(known.present) < MIN_CELLS:
             continue
         texts = known.present.tolist() if column.is_text else [format_level(x) for x in known.present]
-        parts = next(
-            (parts for name, find in _FINDERS.items() if kind in (None, name) and (parts := find(known.name, texts))),
-            {},
-        )
+        finders = [find for name, find in _FINDERS.items() if kind in (None, name)]
+        parts = next((parts for find in finders if (parts := find(known.name, texts, is_short))), {})
         if parts and (kind is not None or not column.is_text or are_names(known)):
             for name, part in parts.items():
                 found.append(replace(part.cells(column, marks), name=unused_name(name, used), part=part))
@@ -114,9 +113,9 @@ def find_parts(
     return found
 
 
-def _find_list(name: str, texts: Sequence[str]) -> dict[str, Part]:
+def _find_list(name: str, texts: Sequence[str], is_short: bool) -> dict[str, Part]:
     """Return the numbers of lists, of which nearly all have equally many."""
-    for by in _LISTS if len({*texts}) >= LEAST_LEVELS and not _SHORT.search(name) else ():
+    for by in _LISTS if len({*texts}) >= LEAST_LEVELS and not is_short else ():
         if split_numbers(texts[0], by) or split_numbers(texts[-1], by):
             size, count = Counter(len(split_numbers(text, by)) for text in texts).most_common(1)[0]
             if size > 1 and count >= WELL * len(texts):
@@ -124,7 +123,7 @@ def _find_list(name: str, texts: Sequence[str]) -> dict[str, Part]:
     return {}
 
 
-def _find_tags(name: str, texts: Sequence[str]) -> dict[str, Part]:
+def _find_tags(name: str, texts: Sequence[str], is_short: bool) -> dict[str, Part]:
     """Return the tags of cells: nearly all are in several cells, and in more combinations than there are tags."""
     letters = "\n".join(texts)
     for by in [by for by in _TAGS if by in letters]:
@@ -138,13 +137,13 @@ def _find_tags(name: str, texts: Sequence[str]) -> dict[str, Part]:
     return {}
 
 
-def _find_code(name: str, texts: Sequence[str]) -> dict[str, Part]:
+def _find_code(name: str, texts: Sequence[str], is_short: bool) -> dict[str, Part]:
     """Return the shortest and longest beginnings of codes that many rows share: of postcodes, telephones, versions."""
     n_levels = len({*texts})
     misfits = (text for text in texts if not _CODE.fullmatch(text))
     if n_levels < LEAST_LEVELS or any(len(texts) - k < WELL * len(texts) for k, _ in enumerate(misfits, 1)):
         return {}
-    size = max(map(len, texts)) if _SHORT.search(name) and all(map(str.isdecimal, texts)) else 0
+    size = max(map(len, texts)) if is_short and all(map(str.isdecimal, texts)) else 0
     chosen: list[Part] = []
     n_before = 1
     for place in range(1, size) if size else range(4):
