@@ -20,7 +20,7 @@ class Document:
     values: Mapping[str, Any] = field(default_factory=dict)  #: the result as plain values: what ``--json`` prints
 
 
-def facts(title: str, pairs: Iterable[tuple[str, object]], **more: Any) -> Section:
+def facts(title: str, pairs: Iterable[Sequence[object]], **more: Any) -> Section:
     """Return a section of names and what is said of each."""
     return {"title": title, **more, "table": {"columns": ["", ""], "rows": [[name, str(said)] for name, said in pairs]}}
 

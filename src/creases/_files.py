@@ -33,7 +33,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 #: A disk that is full, a quota or a size limit that is reached, a disk that fails.
-_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 #: Numbers of temporary files that are looked for; more than so many processes hardly ever write one file at a time.
 _PROBED = 8
@@ -61,7 +61,7 @@ def write_atomically(path: str | Path) -> Iterator[Path]:
         temporary.replace(path)
     except BaseException as error:
         temporary.unlink(missing_ok=True)  # only here: once it has replaced ``path``, its name may be another writer's
-        if isinstance(error, OSError) and error.errno in _DISK_ERRORS:
+        if isinstance(error, OSError) and error.errno in DISK_ERRORS:
             raise FileError(f"cannot write {path}: {error.strerror}; free some space on its disk") from error
         raise
     finally:
@@ -167,12 +167,14 @@ def read_bytes(path: Path) -> bytes:
         raise FileError(f"cannot read {path}: {error.strerror}") from None
 
 
-def parse_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text; brackets without end raise ValueError too, not RecursionError."""
+def parse_json(text: str | bytes, **hooks: Any) -> Any:
+    """Return the value of a JSON text; what is none raises ValueError in plain words; ``hooks`` are those of json."""
     try:
-        return json.loads(text)
+        return json.loads(text, **hooks)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise ValueError("it is not JSON") from None
 
 
 def write_json(value: Mapping[str, Any], path: str | Path) -> Path:
@@ -271,5 +273,4 @@ def load_npy(path: str | Path) -> NDArray[Any]:
     import numpy as np
 
     read_npy_header(path)
-    array: NDArray[Any] = np.load(path, allow_pickle=False)
-    return array
+    return np.asarray(np.load(path, allow_pickle=False))

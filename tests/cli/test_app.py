@@ -35,11 +35,6 @@ def test_the_summary_of_a_command_is_the_first_line_of_its_help(name):
     assert command.help.splitlines()[0] == COMMANDS[name][1]
 
 
-def test_the_module_is_runnable():
-    found = subprocess.run([sys.executable, "-m", "creases", "--version"], capture_output=True, text=True, check=True)
-    assert found.stdout.startswith("creases ")
-
-
 @pytest.mark.parametrize("cached", [True, False])
 def test_compilation_is_announced_only_when_it_is_due(tmp_path, monkeypatch, capsys, cached):
     monkeypatch.setattr(_compiled, "cache_folder", lambda module: tmp_path)
@@ -67,10 +62,12 @@ def test_ctrl_c_while_modules_are_imported_ends_without_a_traceback(monkeypatch)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
-def test_output_that_cannot_be_written_is_said_in_one_line():
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "creases", "problems"], stdout=full, stderr=subprocess.PIPE, text=True
-        )
-    assert done.returncode == 2
-    assert done.stderr == "error: the output cannot be written: no space is left on the device\n"
+@pytest.mark.parametrize(
+    ("file", "most", "why"), [("/dev/full", -1, "No space left on device"), ("words.txt", 500, "File too large")]
+)
+def test_output_that_cannot_be_written_is_said_in_one_line(tmp_path, file, most, why):
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))"
+    code = f"{limit}; import runpy, sys; sys.argv[1:] = ['problems']; runpy.run_module('creases', run_name='__main__')"
+    with (tmp_path / file).open("w") as out:
+        done = subprocess.run([sys.executable, "-c", code], stdout=out, stderr=-1, text=True)
+    assert (done.returncode, done.stderr) == (2, f"error: the output cannot be written: {why}\n")

@@ -55,7 +55,7 @@ def test_bad_input_ends_with_2_and_one_line(files: Any, tmp_path: Any) -> None:
     (tmp_path / "text.json").write_text("no proof")
     for words, message in [
         ((str(tmp_path / "none.json"), net), "there is no such file"),
-        ((str(tmp_path / "text.json"), net), "as a proof"),
+        ((str(tmp_path / "text.json"), net), "as a proof: it is not JSON"),
         ((proof, net, net), "OTHER must be left out: the proof is about one network"),
     ]:
         done = run(*words)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import onnx
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -312,3 +313,12 @@ def test_a_wrong_length_is_refused_before_torch_is_imported(wide, tmp_path):
     done = subprocess.run([sys.executable, "-c", script, "explain", path, "1,2"], capture_output=True, text=True)
     assert done.stdout == "False\n"
     assert done.stderr == "error: INPUT must have 5 numbers, one for each input of the network, got 2\n"
+
+
+def test_an_onnx_file_is_parsed_once(run, wide, tmp_path, monkeypatch):
+    parsed = []
+    monkeypatch.setattr(
+        onnx, "load", lambda *words, load=onnx.load, **more: parsed.append(words) or load(*words, **more)
+    )
+    result = run("explain", creases.read(wide).save(tmp_path / "wide.onnx"), "1,2,3,4,5", "--budget", "0.1")
+    assert (result.exit_code, len(parsed)) == (0, 1), result.output

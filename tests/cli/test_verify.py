@@ -50,6 +50,7 @@ def test_a_violated_property_ends_with_1_and_prints_the_input(files):
     done = run(*files("2.75"), "--json")
     assert done.exit_code == 1, done.output
     answer = json.loads(done.stdout)
+    assert list(answer) == ["status", "detail", "input", "outputs", "seconds", "cases"]
     x = np.array(answer["input"])
     assert abs(x[0]) + x[1] == pytest.approx(answer["outputs"][0])
     assert answer["outputs"][0] >= 2.75
@@ -73,7 +74,10 @@ def test_a_limit_that_is_reached_exactly_is_satisfied(files):
         (("(>= Y_0 LIMIT)", "(not (>= Y_0 1.0))"), "not is not supported in a statement"),
         (("(>= Y_0 LIMIT)", "(>= (* Y_0 Y_0) 1.0)"), "(* Y_0 Y_0) is not linear"),
         (("(declare-const X_1 Real)", "(declare-const X_1 Real) (declare-const X_2 Real)"), "X_2 has no lower bound"),
-        (("(declare-const Y_0 Real)", "(declare-const Y_0 Real) (declare-const Y_1 Real)"), "2 inputs and 1 output"),
+        (
+            ("(declare-const Y_0 Real)", "(declare-const Y_0 Real) (declare-const Y_1 Real)"),
+            "PROPERTY must have the network's 2",
+        ),
     ],
 )
 def test_bad_files_are_refused_in_one_line(files, change, message):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import traceback
 import warnings
@@ -13,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from creases._files import DISK_ERRORS
 from creases.errors import CreasesError, FileError
 
 __all__ = ["app"]
@@ -128,9 +128,9 @@ class LazyGroup(TyperGroup):
                 self._name_twin(ctx, error)
             if hasattr(error, "exit_code") or isinstance(error, typer.Abort | BrokenPipeError):
                 raise
-            if isinstance(error, OSError) and error.errno == errno.ENOSPC:  # of standard output
+            if isinstance(error, OSError) and error.errno in DISK_ERRORS and error.filename is None:  # standard output
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # which Python writes to once more at the end
-                print_error(FileError("the output cannot be written: no space is left on the device"), None)
+                print_error(FileError(f"the output cannot be written: {error.strerror}"), None)
                 raise typer.Exit(BAD_INPUT) from None
             traceback.print_exc()
             raise typer.Exit(FAULT) from None

@@ -6,12 +6,13 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from math import prod
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from creases.errors import FileError, InputError
+from creases.errors import CreasesError, FileError, InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,14 +22,17 @@ if TYPE_CHECKING:
     from creases.network import Network
 
 
-def load_model(model: str, input_shape: Sequence[int] | None = None) -> Network:
-    """Return the network that a MODEL argument names."""
+def load_model(model: str, input_shape: Sequence[int] | None = None, content: Any = None) -> Network:
+    """Return the network that a MODEL argument names; ``content`` is that of an ONNX file, if it is parsed."""
     from creases.network import read
 
     if Path(model).is_dir():
         from creases.tables import load
 
         return load(model).network
+    if content is not None:
+        with suppress(CreasesError):  # raised again below, in words that name the file
+            return read(content, input_shape)
     if Path(model).suffix in (".onnx", ".safetensors", ".npz"):
         return read(Path(model), input_shape)
     if ":" in model:
@@ -36,21 +40,24 @@ def load_model(model: str, input_shape: Sequence[int] | None = None) -> Network:
     raise InputError("model", "be an .onnx, .safetensors or .npz file, module:name or path.py:name", repr(model))
 
 
-def input_sizes(model: str) -> tuple[int, ...]:
-    """Return how many numbers an input of an ONNX file may have, without importing torch; () if unknown."""
+def parse_onnx(model: str) -> tuple[Any, tuple[int, ...]]:
+    """Return the content of an ONNX file and how many numbers an input may have, () if unknown, without torch.
+
+    The content of any other model is None.
+    """
     if Path(model).suffix != ".onnx":
-        return ()
+        return None, ()
     try:
         import onnx
 
-        graph = onnx.load(model, load_external_data=False).graph
+        content = onnx.load(model)
     except Exception:  # reading the network says what is wrong
-        return ()
-    weights = {tensor.name for tensor in graph.initializer}
-    shapes = [value.type.tensor_type.shape.dim for value in graph.input if value.name not in weights]
+        return None, ()
+    weights = {tensor.name for tensor in content.graph.initializer}
+    shapes = [value.type.tensor_type.shape.dim for value in content.graph.input if value.name not in weights]
     batch, *axes = [max(0, axis.dim_value) for shape in shapes[:1] for axis in shape] or [0]
     size = prod(axes) if axes else batch
-    return (size, size * batch) if size else ()  # the first axis need not be the batch
+    return content, (size, size * batch) if size else ()  # the first axis need not be the batch
 
 
 def load_code(model: str) -> Any:

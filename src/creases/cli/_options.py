@@ -77,9 +77,5 @@ Address = Annotated[
 ]
 
 
-class Engine(StrEnum):
-    """Where independent tasks run."""
-
-    local = "local"
-    serial = "serial"
-    ray = "ray"
+#: Where independent tasks run.
+Engine = StrEnum("Engine", ["local", "serial", "ray"])

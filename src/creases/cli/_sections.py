@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from creases._document import Section
-from creases.cli.console import note, print_table
+from creases._document import Document, Section
+from creases.cli.console import note, out, print_json, print_table
 
 if TYPE_CHECKING:
     from creases.tables import TableEncoding
@@ -30,6 +30,20 @@ SENTENCES = 12
 
 #: Letters of a line of a text file.
 WIDTH = 100
+
+
+def print_document(
+    document: Document, *, as_json: bool = False, full: bool = False, style: str = "bold", **values: Any
+) -> None:
+    """Print the lead of a document, in a style up to its colon, and its sections; or its values, and more, as JSON."""
+    if as_json:
+        print_json({**document.values, **values})
+        return
+    if document.lead:
+        head, colon, rest = document.lead.partition(":")
+        out.print(f"[{style}]{escape(head + colon)}[/]{escape(rest)}", soft_wrap=True)
+    for part in section_parts(document.sections, full=full):
+        out.print(part, soft_wrap=isinstance(part, str))
 
 
 def section_parts(sections: Sequence[Section], *, full: bool = False) -> Iterator[RenderableType]:

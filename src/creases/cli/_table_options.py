@@ -22,20 +22,9 @@ FILES = (
 )
 
 
-class Task(StrEnum):
-    """What is predicted."""
-
-    classification = "classification"
-    regression = "regression"
-
-
-class Missing(StrEnum):
-    """What to do about missing values."""
-
-    indicate = "indicate"
-    mean = "mean"
-    drop = "drop"
-    error = "error"
+#: What is predicted, and what to do about missing values.
+Task = StrEnum("Task", ["classification", "regression"])
+Missing = StrEnum("Missing", ["indicate", "mean", "drop", "error"])
 
 
 def data_argument(metavar: str, text: str) -> Any:

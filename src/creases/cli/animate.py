@@ -14,20 +14,9 @@ from creases.cli._options import AsJson, complete_files
 from creases.cli.console import command, load_kernels, note, print_json, print_next, show_progress
 from creases.cli.console import out as stdout
 
-
-class Panel(StrEnum):
-    """What is beside the picture."""
-
-    curves = "curves"
-    network = "network"
-    dual = "dual"
-
-
-class Paper(StrEnum):
-    """What it is drawn on."""
-
-    light = "light"
-    dark = "dark"
+#: What is beside the picture, and what it is drawn on.
+Panel = StrEnum("Panel", ["curves", "network", "dual"])
+Paper = StrEnum("Paper", ["light", "dark"])
 
 
 def animate_run(
@@ -86,10 +75,11 @@ def animate_run(
         "y": problem.y if decided or problem.X.shape[1] == 1 else None,  # a plane does not show values
         "features": problem.features,
     }
-    cut = None
+    shown["beside"], cut = [panel.value for panel in beside] if beside else None, None
     if problem.X.shape[1] > 2 or columns is not None:
         cut = choose_slices(run.net, run.data, [] if columns is None else [columns])[0]
-        shown = {"box": cut.box, "origin": cut.origin, "basis": cut.basis, "features": cut.axes}
+        on_slice = {"origin": cut.origin, "basis": cut.basis, "box": cut.box, "features": cut.axes}
+        shown = on_slice | {"beside": shown["beside"]}
     with use_theme(theme.value), show_progress(1) as begin:
         begin("drawing")
         animate(
@@ -99,7 +89,6 @@ def animate_run(
             classes=problem.classes,
             scaling=run.data.scaling,
             names=run.data.names,
-            beside=None if not beside else [panel.value for panel in beside],
             frames=frames,
             fps=fps,
             dpi=dpi,

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from creases.certify.proofs import CheckResult
     from creases.network import NetworkLike
 
-from creases._text import plural
 from creases.cli import _model as model
 from creases.cli._arguments import parse_shape
 from creases.cli._options import AsJson, InputShape, Model, complete_files, complete_model
-from creases.cli.console import INTERRUPTED, err, out, print_json, show_progress
+from creases.cli._sections import print_document
+from creases.cli.console import INTERRUPTED, err, show_progress
 
 #: The exit code of a proof that is refused.
 REFUSED = 1
+
+#: Of the line that says whether a proof is verified.
+STYLES = {True: "bold green", False: "bold red"}
 
 
 def check_proof_file(
@@ -82,7 +84,8 @@ def check_proof_file(
 
             prop = read_vnnlib(property_)
             if not prop.is_statement_of(loaded):
-                _print(CheckResult(False, f"the proof is not about the property of {property_}", 0, 0.0), as_json)
+                refused = CheckResult(False, f"the proof is not about the property of {property_}", 0, 0.0)
+                print_document(refused.describe(), as_json=as_json, style=STYLES[False])
                 raise typer.Exit(REFUSED)
         begin("reading the network")
         shape = parse_shape(input_shape)
@@ -97,21 +100,10 @@ def check_proof_file(
         except KeyboardInterrupt:
             err.print(f"interrupted: {done[0]:,} of {done[1]:,} nodes checked, none refused", soft_wrap=True)
             raise typer.Exit(INTERRUPTED) from None
-    _print(result, as_json)
+    print_document(result.describe(), as_json=as_json, style=STYLES[result.verified])
     raise typer.Exit(0 if result else REFUSED)
 
 
 def _load(name: str, shape: Sequence[int] | None) -> NetworkLike:
     """Return a network; the name of an ONNX file is left to the checker, which may read it without PyTorch."""
     return Path(name) if shape is None and Path(name).suffix == ".onnx" else model.load_model(name, shape)
-
-
-def _print(result: CheckResult, as_json: bool) -> None:
-    if as_json:
-        print_json({name: getattr(result, name) for name in ("verified", "vacuous", "text", "nodes", "seconds")})
-    else:
-        style = "bold green" if result else "bold red"
-        head, _, text = str(result).partition(": ")
-        out.print(f"[{style}]{head}:[/] ", end="")
-        out.print(text, markup=False, soft_wrap=True)
-        out.print(f"[dim]{plural(result.nodes, 'node')}, {result.seconds:.2f} s[/]", soft_wrap=True)

@@ -151,21 +151,9 @@ class Samples:
 def read_samples(
     data: str, net: Network, samples: int, train: int, *, target: str | None = None, normalise: bool = False
 ) -> Samples:
-    """Return the samples that ``--data`` names, as the network takes them.
+    """Return the samples that ``--data`` names, as the network takes them, and others to fit maps to.
 
-    Parameters
-    ----------
-    data
-        A name of :data:`IMAGES`, or a file.
-    net
-        The network that takes them.
-    samples, train
-        How many to use: the first test images, or the first rows of a file; and how many others to fit maps to: the
-        first training images, or the rows that follow.
-    target
-        Column of a table with the classes; the last unless given.
-    normalise
-        Whether to scale images to mean 0 and standard deviation 1 in each channel.
+    These are the first test images and the first training images, or the first rows of a file and those that follow.
     """
     if data in IMAGES:
         if target is not None:
@@ -229,20 +217,8 @@ def write_comparison(
 ) -> Path:
     """Write ``comparison.json``, networks, samples, pictures and ``report.html``; no file is left incomplete.
 
-    Parameters
-    ----------
-    result
-        The similarity of all networks.
-    changed
-        The difference of the first two networks.
-    samples
-        The samples that the networks were compared at.
-    nets
-        The networks by name; stored in ``networks/`` unless they are large, as the samples are in ``samples.npz``.
-    folder
-        Where to write; made if missing.
-    command
-        The command line that repeats the comparison.
+    Networks and samples are left out if they are large. ``changed`` is the difference of the first two networks,
+    ``command`` repeats the comparison.
     """
     import numpy as np
 
@@ -260,9 +236,13 @@ def write_comparison(
     listed = changed.differ[np.argsort(-changed.change[changed.differ], kind="stable")]
     if samples.image is not None and len(listed):
         save_figure(_draw_images(changed, samples, listed[:_DRAWN]), folder / "differences.png")
+    rows = []
+    for i in listed[:_LISTED].tolist():
+        row = {"sample": i, "a": int(changed.class_a[i]), "b": int(changed.class_b[i])}
+        rows.append(row if changed.y is None else {**row, "truth": int(changed.y[i])})
     record = {
         **as_json(result, changed, samples),
-        "listed": _table(changed, listed),
+        "listed": rows,
         "networks": _save_networks(nets, folder),
         "kept_samples": _save_samples(samples, folder),
         "command": list(command),
@@ -279,15 +259,6 @@ def as_json(result: Similarity, changed: SampleDifference, samples: Samples) -> 
         "changes": str(changed).splitlines(),
         "decided_differently": [int(i) for i in changed.differ],
     }
-
-
-def _table(changed: SampleDifference, order: Any) -> list[dict[str, int]]:
-    """Return the first samples with different decisions: number, classes of a and b, and the truth if known."""
-    rows = []
-    for i in order[:_LISTED].tolist():
-        row = {"sample": i, "a": int(changed.class_a[i]), "b": int(changed.class_b[i])}
-        rows.append(row if changed.y is None else {**row, "truth": int(changed.y[i])})
-    return rows
 
 
 def _save_networks(nets: Mapping[str, Network], folder: Path) -> list[str]:

@@ -66,12 +66,25 @@ def print_error(error: CreasesError, command: Any = None) -> None:
     err.print(f"[bold red]error:[/] {_plain(text)}", soft_wrap=True)
 
 
+#: Parameters of commands, and what functions call the same.
+IN_PYTHON = {
+    "model": ("net", "network"),
+    "property": ("prop",),
+    "result": ("path",),
+    "out": ("path",),
+    "table": ("data",),
+    "x": ("inputs",),
+}
+
+
 def _options(command: Any) -> dict[str, Any]:
     """Return the parameters of a command and of its sub-commands, by their names in Python and by their options."""
     options: dict[str, Any] = {}
     for option in getattr(command, "params", ()):
         for name in (option.name.rstrip("_"), *(opt.lstrip("-").replace("-", "_") for opt in option.opts)):
             options.setdefault(name, option)
+    for name, others in IN_PYTHON.items():
+        options |= {other: options[name] for other in others if name in options and other not in options}
     for sub_command in getattr(command, "commands", {}).values():
         options = _options(sub_command) | options
     return options

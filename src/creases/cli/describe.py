@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from creases.cli._model import load_model
 from creases.cli._options import AsJson, Model
-from creases.cli._sections import section_parts
+from creases.cli._sections import print_document
 from creases.cli.console import out, print_json
 
 
@@ -36,7 +36,4 @@ def describe_model(
         print_json(asdict(document))
         return
     out.print(escape(document.title), style="bold")
-    if document.lead:
-        out.print(escape(document.lead))
-    for part in section_parts(document.sections, full=full):
-        out.print(part)
+    print_document(document, full=full, style="none")

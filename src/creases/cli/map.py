@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
@@ -28,7 +28,6 @@ from creases.cli.console import (
     print_facts,
     print_json,
     print_next,
-    print_table,
     repeat_command,
     show_progress,
 )
@@ -52,12 +51,8 @@ CHECKED_POINTS = 10_000
 plane_option, compute_option, output_option = option_panels("Plane", "Computation", "Output")
 
 
-class Color(StrEnum):
-    """How regions are coloured."""
-
-    regions = "regions"
-    value = "value"
-    classes = "class"
+#: How regions are coloured.
+Color = StrEnum("Color", {"regions": "regions", "value": "value", "classes": "class"})
 
 
 def map_plane(
@@ -135,10 +130,21 @@ def map_plane(
       creases map wide.onnx --tiles 8 --out tiles
     """
     paths = out or []
+    corners = None if through is None else [read_npy(path, "through") for path in through]
+    shape = parse_shape(input_shape) or (input_shape_of(corners[0]) if corners else None)
     if tiles is not None:
         unused = {"data": data, "axes": axes, "columns": columns, "exact": exact or None, "max_memory": max_memory}
-        where: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "address": address}
-        return map_tiles(model_, (box, origin, basis, through), input_shape, tiles, paths, where, unused, as_json)
+        for name, given in unused.items():
+            if given is not None:
+                raise InputError(name, "be left out where tiles are computed")
+        if len(paths) != 1 or paths[0].suffix or Path(model_).is_dir():
+            expected = "have a network and one folder to write to"
+            raise InputError("tiles", expected, hint="use {0}", settings=[("out", "DIR")])
+        options: dict[str, Any] = {"tiles": tiles, "engine": engine, "n_jobs": n_jobs, "address": address}
+        options |= {"through": corners, "box": None if box is None else parse_box(box, 2)}
+        options["origin"] = None if origin is None else read_npy(origin, "origin").ravel()
+        options["basis"] = None if basis is None else read_npy(basis, "basis")
+        return _map_tiles(load_model(model_, shape), paths[0], options, as_json)
     check_outputs(paths, (".png", ".svg", ".npz", ".json"))
     if Path(model_).is_dir():
         planes = {"through": through, "axes": axes, "box": box, "origin": origin, "basis": basis, "data": data}
@@ -157,8 +163,6 @@ def map_plane(
         raise InputError("origin", "be given together with the basis: a point of the plane and its two directions")
     with show_progress(4 + len(paths)) as begin:
         begin("reading the network")
-        corners = None if through is None else [read_npy(path, "through") for path in through]
-        shape = parse_shape(input_shape) or (input_shape_of(corners[0]) if corners else None)
         net = load_model(model_, shape).to(device)
         points = None if data is None else read_points(data, None, net.n_in, net.n_out)
         if net.n_units > FEW_UNITS:
@@ -206,7 +210,10 @@ def timed_document(partition: PlanePartition, seconds: float) -> Document:
     from creases.regions.diagnostics import verify_partition
 
     error = verify_partition(partition, points=CHECKED_POINTS).error_at_points
-    document = partition.describe(check=(CHECKED_POINTS, error))
+    return _add_time(partition.describe(check=(CHECKED_POINTS, error)), seconds)
+
+
+def _add_time(document: Document, seconds: float) -> Document:
     (section,) = document.sections
     rows = [*section["table"]["rows"], ["time", f"{seconds:.3g} s"]]
     values = {**document.values, "seconds": round(seconds, 6)}
@@ -351,52 +358,22 @@ def _on_plane(partition: PlanePartition, points: Floats) -> Floats:
     return np.asarray(np.linalg.lstsq(partition.basis, (points - partition.origin).T)[0].T)
 
 
-def map_tiles(
-    model_: str,
-    plane: tuple[str | None, Path | None, Path | None, Sequence[Path] | None],
-    input_shape: str | None,
-    tiles: int,
-    paths: list[Path],
-    where: Mapping[str, Any],
-    unused: Mapping[str, object],
-    as_json: bool,
-) -> None:
-    """Compute a plane in tiles, or resume it, and print a summary.
-
-    ``plane`` are box, origin, basis and three inputs, ``where`` the engine and its processes, ``unused`` the options
-    that tiles do not have: each must be None.
-    """
+def _map_tiles(net: Network, folder: Path, options: dict[str, Any], as_json: bool) -> None:
+    """Compute a plane in tiles, or resume it, and print a summary."""
     from creases.regions import plane_tiles
 
-    for name, value in unused.items():
-        if value is not None:
-            raise InputError(name, "be left out where tiles are computed")
-    if len(paths) != 1 or paths[0].suffix or Path(model_).is_dir():
-        raise InputError(
-            "tiles", "have a network and one folder to write to", hint="use {0}", settings=[("out", "DIR")]
-        )
-    box, origin, basis, through = plane
-    corners = None if through is None else [read_npy(path, "through") for path in through]
-    shape = parse_shape(input_shape) or (input_shape_of(corners[0]) if corners else None)
-    net = load_model(model_, shape)
-    point = None if origin is None else read_npy(origin, "origin").ravel()
-    directions = None if basis is None else read_npy(basis, "basis")
-    limits = None if box is None else parse_box(box, 2)
     load_kernels()
     start = perf_counter()
     try:
         with show_progress(1) as begin:
-            options = {"through": corners, "tiles": tiles, "progress": begin, **where}
-            found = plane_tiles(net, paths[0], limits, point, directions, **options)
+            found = plane_tiles(net, folder, progress=begin, **options)
     except KeyboardInterrupt:
-        done = len(list(paths[0].glob("tile-*.npz")))
-        note(f"Interrupted: {done} of {tiles**2} tiles are in {paths[0]}. Resume with: {repeat_command()}")
+        done = len(list(folder.glob("tile-*.npz")))
+        note(f"Interrupted: {done} of {options['tiles'] ** 2} tiles are in {folder}. Resume with: {repeat_command()}")
         raise typer.Exit(INTERRUPTED) from None
-    seconds = perf_counter() - start
+    document = _add_time(found.describe(), perf_counter() - start)
     if as_json:
-        result = {"network": repr(net), "box": found.box.tolist(), "regions": found.count, "tiles": len(found)}
-        print_json({**result, "folder": str(paths[0]), "seconds": round(seconds, 6)})
+        print_json(dict(document.values))
         return
-    rows = [("network", repr(net)), ("regions", f"{found.count:,}"), ("tiles", f"{len(found):,} in {paths[0]}")]
-    print_table("Partition", [*rows, ("time", f"{seconds:.3g} s")])
-    print_next(command("report", paths[0] / "tile-0-0.npz", "--out", "tile.html"), "explore one tile in a browser")
+    print_facts(document)
+    print_next(command("report", folder / "tile-0-0.npz", "--out", "tile.html"), "explore one tile in a browser")

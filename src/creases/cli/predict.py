@@ -91,7 +91,7 @@ def predict_rows(
       creases predict out/prices "new-*.parquet" --out predictions.parquet
     """
     from creases._files import write_atomically
-    from creases.tables import PredictionSummary, load
+    from creases.tables import PredictionSummary, load, resolve_data
 
     if out is not None:
         check_outputs([out], (".csv", ".parquet"))
@@ -99,56 +99,41 @@ def predict_rows(
             raise InputError("out", "be a new file", str(out), "overwrite it with {0}", [("force", True)])
     is_parallel = n_jobs is not None or engine is not Engine.local
     where: dict[str, Any] = {"n_jobs": n_jobs, "engine": engine.value, "address": address}
-    in_blocks = is_parallel or (data.is_file() and data.stat().st_size > LARGE)
-    if not data.is_file() or (out is not None and data.suffix != ".npz" and in_blocks):
-        if coverage is not None:
-            raise InputError("coverage", "come with a file that is read as a whole", str(data), "predict it in parts")
-        _predict_files(run, str(data), out, as_json, **where, header=header, budget=distance)
-        return
+    is_large = is_parallel or (data.is_file() and data.stat().st_size > LARGE)
+    in_blocks = not data.is_file() or (out is not None and data.suffix != ".npz" and is_large)
+    if in_blocks and coverage is not None:
+        raise InputError("coverage", "come with a file that is read as a whole", str(data), "predict it in parts")
+    source = resolve_data(str(data)) if in_blocks else ""
+    if in_blocks and out is None:
+        hint = "the first rows of a single file are printed without it"
+        raise InputError("out", "be given for files that are read in blocks", repr(str(data)), hint)
+    frame = None
     with show_progress(3) as begin:
         begin("reading the model")
         model = load(run)
-        begin("reading the rows")
-        encoded = model.encode(data, header=header)
-        begin("predicting")
-        frame = model.frame(encoded, budget=distance, coverage=coverage, by=by, **(where if is_parallel else {}))
-    if out is not None:
+        if in_blocks and out is not None:
+            begin("predicting")
+            summary = model.write_predictions(source, out, **where, header=header, budget=distance)
+        else:
+            begin("reading the rows")
+            encoded = model.encode(data, header=header)
+            begin("predicting")
+            frame = model.frame(encoded, budget=distance, coverage=coverage, by=by, **(where if is_parallel else {}))
+            summary = PredictionSummary.from_frame(frame, model.classes is not None).to_dict(out)
+            summary |= {"notes": list(encoded.notes)}
+    if frame is not None and out is not None:
         with write_atomically(out) as temporary:
             numbered = frame.rename_axis("row").reset_index()
             write = numbered.to_csv if out.suffix == ".csv" else numbered.to_parquet
             write(temporary, index=False)
-    for line in encoded.notes:
+    for line in summary["notes"]:
         note(line)
-    summary = PredictionSummary.from_frame(frame, model.classes is not None).to_dict(out)
-    summary |= {"notes": list(encoded.notes)}
     if as_json:
-        rows = {} if out is not None else {"predictions": frame.to_dict("records")}
-        print_json(summary | rows)
+        print_json(summary | ({} if out is not None or frame is None else {"predictions": frame.to_dict("records")}))
         return
     if out is None:
         _print_rows(frame)
     _print(model, summary, out, run)
-
-
-def _predict_files(run: Path, data: str, out: Path | None, as_json: bool, **options: Any) -> None:
-    """Predict files that are not read as a whole."""
-    from creases.tables import load, resolve_data
-
-    source = resolve_data(data)
-    if out is None:
-        got, hint = repr(data), "the first rows of a single file are printed without it"
-        raise InputError("out", "be given for files that are read in blocks", got, hint)
-    with show_progress(2) as begin:
-        begin("reading the model")
-        model = load(run)
-        begin("predicting")
-        summary = model.write_predictions(source, out, **options)
-    for line in summary["notes"]:
-        note(line)
-    if as_json:
-        print_json(summary)
-    else:
-        _print(model, summary, out, run)
 
 
 def _print(model: TableModel | GrownModel, summary: dict[str, Any], out: Path | None, run: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -78,7 +77,7 @@ def write_report(
             raise InputError(name, f"be given for a {FOR[name]} only", f"a {kind}, {result}")
     if kind == "map":
         options["command"] = ["creases", *sys.argv[1:]]
-    details = WRITERS[kind](result, out, **options)
+    details = _write(kind, result, out, options)
     if as_json:
         print_json({"kind": kind, "file": str(out), "bytes": out.stat().st_size, **details})
         return
@@ -86,49 +85,30 @@ def write_report(
     print_next(f"python -m webbrowser {shlex.quote(str(out))}", "open it in a browser")
 
 
-def _table(folder: Path, path: Path) -> dict[str, Any]:
-    from creases.show.report import write_table_report
-
-    return {"rows": write_table_report(folder, path)}
-
-
-def _growth(folder: Path, path: Path, **options: Any) -> dict[str, Any]:
-    from creases.show.report import write_growth_report
-
-    load_kernels()
-    with show_progress(4) as begin:
-        written = write_growth_report(folder, path, **options, progress=begin)
-    if not written.ended:
-        note(f"The run is not finished; the report shows it so far. Resume with: creases grow --resume {folder}")
-    return {
-        "ended": written.ended,
-        "moments": written.moments[0],
-        "moments_of_run": written.moments[1],
-        "rows": written.rows[0],
-        "rows_of_data": written.rows[1],
-        "slices": list(written.slices),
-    }
-
-
-def _map(file: Path, path: Path, **options: Any) -> dict[str, Any]:
-    from creases.show.report import write_map_report
-
-    load_kernels()
-    write_map_report(file, path, **options)
-    return {}
-
-
-def _comparison(folder: Path, path: Path) -> dict[str, Any]:
-    from creases.show.report import write_comparison_report
-
-    load_kernels()
-    write_comparison_report(folder, path)
-    return {}
-
-
-WRITERS: dict[str, Callable[..., dict[str, Any]]] = {
-    "model of a table": _table,
-    "growth run": _growth,
-    "map": _map,
-    "comparison": _comparison,
+#: Which function writes the page of each kind of result.
+WRITERS = {
+    "model of a table": "write_table_report",
+    "growth run": "write_growth_report",
+    "map": "write_map_report",
+    "comparison": "write_comparison_report",
 }
+
+
+def _write(kind: str, result: Path, out: Path, options: dict[str, Any]) -> dict[str, Any]:
+    """Write the page; return what ``--json`` says of it besides its size."""
+    import creases.show.report as reports
+
+    write = getattr(reports, WRITERS[kind])
+    if kind == "model of a table":
+        return {"rows": write(result, out)}
+    load_kernels()
+    if kind != "growth run":
+        write(result, out, **options)
+        return {}
+    with show_progress(4) as begin:
+        written = write(result, out, **options, progress=begin)
+    if not written.ended:
+        note(f"The run is not finished; the report shows it so far. Resume with: creases grow --resume {result}")
+    (moments, moments_of_run), (rows, rows_of_data) = written.moments, written.rows
+    counts = {"moments": moments, "moments_of_run": moments_of_run, "rows": rows, "rows_of_data": rows_of_data}
+    return {"ended": written.ended, **counts, "slices": list(written.slices)}

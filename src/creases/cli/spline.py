@@ -113,11 +113,7 @@ class Samples(NamedTuple):
 def _read_table(path: Path, target: str | None, column: str | None) -> Samples:
     from creases.tables import read_table
 
-    try:
-        table = read_table(path, target, task="regression", inputs=[0 if column is None else column])
-    except InputError as error:
-        param = {"inputs": "x", "data": "table"}.get(error.param, error.param)  # the options of the command
-        raise InputError(param, error.expected, error.got, error.hint, error.settings) from None
+    table = read_table(path, target, task="regression", inputs=[0 if column is None else column])
     dates = [k for k, name in enumerate(table.features) if " days since " in name]
     if (len(table.features) > 1 and len(dates) != 1) or "=" in table.features[0]:
         raise InputError("x", "be one column of numbers or dates", ", ".join(table.features[:12]))

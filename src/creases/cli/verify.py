@@ -12,7 +12,8 @@ import typer
 from creases.cli import _model as model
 from creases.cli._arguments import parse_shape
 from creases.cli._options import Address, AsJson, Engine, InputShape, Model, complete_files, complete_model
-from creases.cli.console import command, divert_stdout, err, out, print_json, print_next, repeat_command, show_progress
+from creases.cli._sections import print_document
+from creases.cli.console import command, divert_stdout, err, out, print_next, repeat_command, show_progress
 from creases.errors import InputError
 
 #: Inputs up to which a counterexample is repeated in a command.
@@ -88,14 +89,8 @@ def verify_property(
             verdict = verify(net, prop, budget=left, proof=proof is not None, progress=begin, **where)
         if proof is not None:
             _write_proof(verdict, proof, model_)
-    if as_json:
-        print_json(_as_json(verdict, len(prop.cases)))
-    else:
-        out.print(f"[bold]{verdict.status}[/]" + (f": {verdict.detail}" if verdict.detail else ""), soft_wrap=True)
-        if verdict.counterexample is not None and verdict.outputs is not None:
-            for name, values in (("X", verdict.counterexample), ("Y", verdict.outputs)):
-                for i, value in enumerate(values.tolist()):
-                    out.print(f"{name}_{i} = {value!r}", soft_wrap=True)
+    print_document(verdict.describe(), as_json=as_json, cases=len(prop.cases))
+    if not as_json:
         out.print(f"[dim]{verdict.seconds:.2f} s[/]")
         _print_next(model_, property_, budget, verdict)
     raise typer.Exit(EXIT_CODES[verdict.status])
@@ -122,14 +117,3 @@ def _print_next(model_: str, property_: Path, budget: float, verdict: Any) -> No
         print_next(command("prune", model_, "--out", "small.safetensors"), "a smaller network with the same function")
     else:
         print_next(repeat_command("--json"), "the counterexample as JSON")
-
-
-def _as_json(verdict: Any, cases: int) -> dict[str, Any]:
-    return {
-        "status": verdict.status,
-        "detail": verdict.detail,
-        "cases": cases,
-        "input": None if verdict.counterexample is None else verdict.counterexample.tolist(),
-        "outputs": None if verdict.outputs is None else verdict.outputs.tolist(),
-        "seconds": verdict.seconds,
-    }

@@ -132,23 +132,6 @@ def cut_by_class(mesh: Mesh, values: Floats, terms: Floats) -> tuple[Mesh, NDArr
     return cut, classes[side].astype(np.int16), part.signs[-1].parent
 
 
-def plane_boundary(mesh: Mesh, values: Floats, terms: Floats) -> Boundary:
-    """Return the decision boundary of a partition, as :func:`cut_by_class` cuts it."""
-    cut, side, parent = cut_by_class(mesh, values, terms)
-    left, right = cut.regions.T
-    on = (left >= 0) & (right >= 0) & (side[left] != side[right])
-    return Boundary(
-        vertices=cut.vertices,
-        edges=cut.ends[on],
-        classes=side[cut.regions[on]],
-        regions=parent[cut.regions[on]],
-        part_corners=cut.corners,
-        part_starts=cut.starts,
-        part_class=side,
-        part_region=parent,
-    )
-
-
 # Slices: planes ``x = origin + basis t`` through input space.
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from fractions import Fraction
 from math import inf
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from creases._document import Document
 from creases._files import read_text
 from creases._text import plural
 from creases._typing import Progress
@@ -57,6 +58,11 @@ class CheckResult:
     def __str__(self) -> str:
         return f"{'verified' if self.verified else 'refused'}: {self.text}"
 
+    def describe(self) -> Document:
+        """Return whether the proof is verified, what it states or why it is refused, and what was checked."""
+        checked = f"{plural(self.nodes, 'node')}, {self.seconds:.2f} s"
+        return Document("Check of a proof", str(self), [{"title": "Checked", "text": checked}], asdict(self))
+
 
 def check_proof(
     proof: Proof,
@@ -99,12 +105,19 @@ def check_proof(
     refused: claim never, node 0: by its bounds the claim can be missed by 0.75
     """
     start = time.perf_counter()
-    _check_rounding()
+    tiny = np.full(4, 2.0**-1060)  # which the bounds must not lose
+    if not (tiny * 0.5 > 0).all() or not (tiny + tiny == 2.0**-1059).all():
+        raise RequestError("tiny numbers are flushed to zero in this process, so nothing can be checked; start another")
     try:
         proof = proof_from_json(proof_to_json(proof, version("creases")))
     except (ValueError, TypeError, AttributeError) as problem:
         raise InputError("proof", "be a valid proof", str(problem)) from None
-    first, second = _networks(proof, net, other)
+    is_pair = isinstance(proof.statement, DifferencesStatement | DecisionsStatement)
+    if is_pair and other is None:
+        raise InputError("other", "be given: the proof is about two networks")
+    if not is_pair and other is not None:
+        raise InputError("other", "be left out: the proof is about one network")
+    first, second = as_plain(net), None if other is None else as_plain(other)
     asked = None if statement is None else load_statement(statement)
     different = "" if asked is None else find_difference(proof.statement, asked)
     if different:
@@ -120,22 +133,6 @@ def check_proof(
     links = " and ".join(sorted({net.link for net in (first, second) if net is not None and net.link}))
     text = f"of the scores before {links}: {text}" if links else text
     return CheckResult(True, text, checker.nodes, time.perf_counter() - start, is_vacuous)
-
-
-def _check_rounding() -> None:
-    """Refuse to work where the processor rounds tiny numbers to 0, which the bounds do not allow for."""
-    tiny = np.full(4, 2.0**-1060)
-    if not (tiny * 0.5 > 0).all() or not (tiny + tiny == 2.0**-1059).all():
-        raise RequestError("tiny numbers are flushed to zero in this process, so nothing can be checked; start another")
-
-
-def _networks(proof: Proof, net: NetworkLike, other: NetworkLike | None) -> tuple[PlainNetwork, PlainNetwork | None]:
-    is_pair = isinstance(proof.statement, DifferencesStatement | DecisionsStatement)
-    if is_pair and other is None:
-        raise InputError("other", "be given: the proof is about two networks")
-    if not is_pair and other is not None:
-        raise InputError("other", "be left out: the proof is about one network")
-    return as_plain(net), None if other is None else as_plain(other)
 
 
 class _Checker:
@@ -198,16 +195,8 @@ def _name(key: tuple[str | int, ...]) -> str:
 SHOWN_BY = ("point", "pair", "interior", "argmin", "argmax", "where")
 
 #: Numbers of an answer: a proof may state a stronger one, larger (1) or smaller (-1).
-STRONGER = {
-    "low": 1,
-    "high": -1,
-    "minimum": -1,
-    "maximum": 1,
-    "lower": 1,
-    "upper": -1,
-    "lower_bound": 1,
-    "distance": -1,
-}
+HIGHER, LOWER = ("low", "maximum", "lower", "lower_bound", "distance"), ("high", "minimum", "upper")
+STRONGER = dict.fromkeys(HIGHER, 1) | dict.fromkeys(LOWER, -1)
 
 
 def load_statement(source: str | Path | Mapping[str, Any]) -> Statement:

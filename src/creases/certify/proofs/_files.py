@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, Literal, Union, get_args, get_origin, get_type
 
 import numpy as np
 
-from creases._files import open_regular, write_atomically
+from creases._files import open_regular, parse_json, write_atomically
 from creases._schema import expect, is_count, is_number
 from creases._versions import version
 from creases.certify.proofs._format import (
@@ -353,7 +353,4 @@ def parse_proof_text(data: bytes) -> Any:
     def refuse(constant: str) -> Any:
         raise ValueError(f"{constant} is not a number")
 
-    try:
-        return json.loads(data, object_pairs_hook=build, parse_constant=refuse)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+    return parse_json(data, object_pairs_hook=build, parse_constant=refuse)

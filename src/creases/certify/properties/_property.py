@@ -10,6 +10,8 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from creases._display import to_html
+from creases._document import Document
 from creases._program import Step
 from creases._text import OneLine, plural
 from creases._typing import Floats
@@ -103,10 +105,8 @@ def enclose_case(net: Network, case: Case) -> Case:
         reach_y = [Fraction(float(value)) for value in np.abs(ends).max(axis=0)]
     (A, a_away), (C, c_away), (D, d_away) = (_nearest(rows) for rows in (case.A, case.C, case.D))
     b = [Fraction(limit) + dot(row, reach_x) for limit, row in zip(case.b.tolist(), a_away, strict=True)]
-    d = [
-        Fraction(limit) + dot(of_y, reach_y) + dot(of_x, reach_x)
-        for limit, of_y, of_x in zip(case.d.tolist(), c_away, d_away, strict=True)
-    ]
+    outputs = zip(case.d.tolist(), c_away, d_away, strict=True)
+    d = [Fraction(limit) + dot(of_y, reach_y) + dot(of_x, reach_x) for limit, of_y, of_x in outputs]
     return Case(box, A, round_numbers(b, np.inf), C, D, round_numbers(d, np.inf))
 
 
@@ -143,7 +143,8 @@ def put_side_by_side(net: NetworkLike | tuple[NetworkLike, ...], prop: Property)
         return work
     if not isinstance(net, tuple) or len(net) != len(prop.networks):
         names = ", ".join(part.name for part in prop.networks)
-        raise InputError("net", f"be a tuple of {len(prop.networks)} networks: {names}", _count(net))
+        got = f"a tuple of {len(net)}" if isinstance(net, tuple) else "one"
+        raise InputError("net", f"be a tuple of {len(prop.networks)} networks: {names}", got)
     parts = [_to_float(each) for each in net]
     for each, part in zip(parts, prop.networks, strict=True):
         _check_sizes(each, len(part.inputs), part.n_out, f" of {part.name}")
@@ -198,10 +199,6 @@ def _check_sizes(net: Network, n_in: int, n_out: int, whose: str) -> None:
         raise InputError("prop", expected, f"{n_in} and {n_out}")
 
 
-def _count(net: Any) -> str:
-    return f"a tuple of {len(net)}" if isinstance(net, tuple) else "one"
-
-
 # -- answers ----------------------------------------------------------------------------------------------------------
 
 
@@ -231,8 +228,23 @@ class Verdict(OneLine):
         """Return whether the property is proved."""
         return self.status == "holds"
 
+    def describe(self) -> Document:
+        """Return the answer; where the property is violated the input, and the network's outputs there."""
+        lead = self.status + (f": {self.detail}" if self.detail else "")
+        points = {"input": self.counterexample, "outputs": self.outputs}
+        plain: dict[str, Any] = {name: None if point is None else point.tolist() for name, point in points.items()}
+        pairs = zip("XY", plain.values(), strict=True)
+        lines = [f"{name}_{i} = {value!r}" for name, point in pairs for i, value in enumerate(point or ())]
+        values = {"status": self.status, "detail": self.detail, **plain, "seconds": self.seconds}
+        return Document(
+            "Verdict", lead, [{"title": "Counterexample", "text": "\n".join(lines)}] if lines else [], values
+        )
+
+    def _repr_html_(self) -> str:
+        return to_html(self)
+
     def __str__(self) -> str:
-        lines = [self.status + (f": {self.detail}" if self.detail else "")]
+        lines = [self.describe().lead]
         if self.counterexample is not None and self.outputs is not None:
             for x, y in zip(np.atleast_2d(self.counterexample), np.atleast_2d(self.outputs), strict=True):
                 lines.append(f"input {_numbers(x)}, outputs {_numbers(y)}")

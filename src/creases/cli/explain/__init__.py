@@ -12,7 +12,7 @@ import typer
 from creases._text import plural
 from creases.cli._arguments import read_input
 from creases.cli._options import HELP, TABLES, AsJson, complete_files, complete_model
-from creases.cli._sections import section_parts
+from creases.cli._sections import print_document
 from creases.cli.console import note, option_panels, out, print_json, print_next, repeat_command, show_progress
 from creases.errors import InputError
 
@@ -178,12 +178,9 @@ def _explain_region(
         subject = _region.load_subject(model_, input_, row, input_shape)
         begin("finding the region")
         explanation = _region.explain_subject(subject, budget, begin)
-    if as_json:
-        print_json(explanation)
-        return
-    for part in section_parts(_region.describe_region(explanation).sections):
-        out.print(part)
-    print_next(repeat_command("--json"), "the same as JSON")
+    print_document(_region.describe_region(explanation), as_json=as_json)
+    if not as_json:
+        print_next(repeat_command("--json"), "the same as JSON")
 
 
 def _print_row(explanation: Any, changes: Any, *, asked: bool) -> None:

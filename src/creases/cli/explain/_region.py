@@ -49,9 +49,9 @@ def load_subject(model_: str, input_: str | None, row: int | None, input_shape: 
     if row is not None:
         raise InputError("row", "come with the folder of a growth run", f"the network {model_}", "give its numbers")
     x = arguments.read_input(input_ or "")
-    sizes = model.input_sizes(model_)
+    content, sizes = model.parse_onnx(model_)
     if not sizes or x.size in sizes:
-        net = model.load_model(model_, arguments.parse_shape(input_shape) or arguments.input_shape_of(x))
+        net = model.load_model(model_, arguments.parse_shape(input_shape) or arguments.input_shape_of(x), content)
         sizes = (net.n_in,)
     if x.size not in sizes:
         raise InputError("input", f"have {sizes[0]} numbers, one for each input of the network", f"{x.size}")

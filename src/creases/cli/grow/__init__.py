@@ -30,16 +30,8 @@ if TYPE_CHECKING:
     from creases.tables import RunSettings
 
 
-class Method(StrEnum):
-    """Growth methods."""
-
-    auto = "auto"
-    fold = "fold"
-    tiny = "tiny"
-    gradmax = "gradmax"
-    random = "random"
-    split = "split"  # type: ignore[assignment]  # a member, not str's method
-
+#: Growth methods.
+Method = StrEnum("Method", ["auto", "fold", "tiny", "gradmax", "random", "split"])
 
 #: Default of ``GrowthConfig``, which the help shows.
 SEED = 0

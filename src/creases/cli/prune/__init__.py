@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -44,11 +44,8 @@ COMPARED = 300
 KEEP_ACCURACY = 0.99
 
 
-class Method(StrEnum):
-    """What is pruned: units or weights."""
-
-    channels = "channels"
-    magnitude = "magnitude"
+#: What is pruned: units or weights.
+Method = StrEnum("Method", ["channels", "magnitude"])
 
 
 def prune_model(
@@ -131,15 +128,30 @@ def prune_model(
         raise InputError("keep_accuracy", "be a fraction above 0 and at most 1, such as 0.99", f"{keep_accuracy:g}")
     if parameters is not None and multiply_adds is not None:
         raise InputError("multiply_adds", "be left out with --parameters", f"{multiply_adds:g}")
-    _check_size("parameters", parameters, data, method)
-    _check_size("multiply_adds", multiply_adds, data, method)
+    sizes = {"parameters": parameters, "multiply_adds": multiply_adds}
+    for name, size in sizes.items():
+        _check_size(name, size, data, method)
+    if data is not None and box is not None:
+        raise InputError("box", "be left out with data, whose range is the box", repr(box))
+    import creases.prune as prune
+    from creases.cli.prune._data import read_data
+
     with show_progress(4 if data else 3) as begin:
         begin("reading the network")
-        options = Options(
-            data, target, keep_accuracy, parameters, multiply_adds, method, per_step, epochs, lr, box, seed
-        )
         original, shape = _load(model_, parse_shape(input_shape), out)
-        result = _prune(original, shape, options, begin)
+        rows = None if data is None else read_data(data, target, original, shape, seed)
+        pairs = parse_box(box) if box is not None else None if rows is None else rows.box
+        begin("looking for redundant units")
+        limits = pairs[0] if pairs is not None and len(pairs) == 1 and rows is None else pairs  # one for all inputs
+        result = Result(original, shape, prune.exact(original, limits, input_shape=shape), data=rows)
+        if rows is not None:
+            begin("pruning")
+            tune = prune.tuner(*rows.tune, epochs=epochs, optimizer="adam", lr=lr, seed=seed)
+            options = _size(result, rows, sizes)
+            keep = keep_accuracy if keep_accuracy is not None else 0.0 if options else KEEP_ACCURACY
+            options |= {"per_step": per_step} if method is Method.channels else {}
+            result.by_data = _prune_by_data(result.exact.model, rows, method, keep, begin, {"tune": tune, **options})
+            result.similarity = _similarity(result, rows)
         begin("writing")
         files = _write(result, out, record)
     if as_json:
@@ -171,22 +183,6 @@ def _print_next(model_: str, data: str | None, out: Path | None) -> None:
         print_next(repeat_command("--out", "small.safetensors"), "save the pruned network")
     elif data is not None:
         print_next(command("compare", model_, out, "--data", data), "compare it with the original on your data")
-
-
-class Options(NamedTuple):
-    """The options of a pruning."""
-
-    data: str | None
-    target: str | None
-    keep_accuracy: float | None
-    parameters: float | None
-    multiply_adds: float | None
-    method: Method
-    per_step: int | None
-    epochs: int
-    lr: float
-    box: str | None
-    seed: int
 
 
 @dataclass(eq=False)
@@ -241,64 +237,34 @@ def _load(name: str, shape: tuple[int, ...] | None, out: Path | None) -> tuple[n
     return model, shape
 
 
-def _prune(
-    original: nn.Module, shape: tuple[int, ...] | None, options: Options, begin: Callable[[str], None]
-) -> Result:
-    import creases.prune as prune
-    from creases.cli.prune._data import read_data
-
-    if options.data is None:
-        begin("looking for redundant units")
-        pairs = None if options.box is None else parse_box(options.box)
-        box = pairs[0] if pairs is not None and len(pairs) == 1 else pairs  # one for all inputs
-        return Result(original, shape, prune.exact(original, box, input_shape=shape))
-    if options.box is not None:
-        raise InputError("box", "be left out with data, whose range is the box", repr(options.box))
-    data = read_data(options.data, options.target, original, shape, options.seed)
-    begin("looking for redundant units")
-    result = Result(original, shape, prune.exact(original, data.box, input_shape=shape), data=data)
-    begin("pruning")
-    result.by_data = _prune_by_data(result, data, options, begin)
-    result.similarity = _similarity(result, data)
-    return result
-
-
-def _prune_by_data(result: Result, data: Data, options: Options, begin: Callable[[str], None]) -> prune.PruningResult:
+def _prune_by_data(
+    model: nn.Module, data: Data, method: Method, keep: float, begin: Callable[[str], None], options: dict[str, Any]
+) -> prune.PruningResult:
+    """Prune for as long as this share of the accuracy is kept."""
     import creases.prune as prune
 
-    model = result.exact.model
-    validation = prune.check_samples(model, *data.validation, name="data")
-    tune = prune.tuner(*data.tune, epochs=options.epochs, optimizer="adam", lr=options.lr, seed=options.seed)
     steps: list[prune.PruningStep] = []
 
     def follow(step: prune.PruningStep, now: nn.Module) -> None:
         steps.append(step)
         begin(f"pruning: step {len(steps)}, {step.parameters:,} parameters, accuracy {step.accuracy:.4g}")
 
-    size = _size(result, data, options)
-    keep = options.keep_accuracy if options.keep_accuracy is not None else 0.0 if size else KEEP_ACCURACY
-    common: dict[str, Any] = {
-        "min_accuracy": keep * prune.evaluate(model, *validation)[1],
-        "validation": validation,
-        "tune": tune,
-        "callback": follow,
-    }
-    if options.method is Method.magnitude:
-        return prune.magnitude(model, *data.tune, **common)
-    return prune.channels(model, *data.tune, per_step=options.per_step, **(common | size))
+    validation = prune.check_samples(model, *data.validation, name="data")
+    run = prune.magnitude if method is Method.magnitude else prune.channels
+    options |= {"min_accuracy": keep * prune.evaluate(model, *validation)[1], "validation": validation}
+    return run(model, *data.tune, callback=follow, **options)
 
 
-def _size(result: Result, data: Data, options: Options) -> dict[str, Any]:
+def _size(result: Result, data: Data, sizes: dict[str, float | None]) -> dict[str, Any]:
     """Return the size to prune to, as an argument; a fraction is one of the original network."""
     from creases.network.surgery import channel_groups, count_multiply_adds
 
-    if options.parameters is not None:
-        name, size, whole = "parameters", options.parameters, result.exact.parameters_before
-    elif options.multiply_adds is not None:
-        positions = channel_groups(result.original, X=data.validation.X[:2]).positions
-        name, size, whole = "multiply_adds", options.multiply_adds, count_multiply_adds(result.original, positions)
-    else:
+    name, size = next(((name, size) for name, size in sizes.items() if size is not None), ("", 0.0))
+    if not name:
         return {}
+    whole = result.exact.parameters_before
+    if name == "multiply_adds":
+        whole = count_multiply_adds(result.original, channel_groups(result.original, X=data.validation.X[:2]).positions)
     return {name: max(1, int(size * whole if size <= 1 else size))}
 
 

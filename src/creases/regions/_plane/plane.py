@@ -30,7 +30,6 @@ from creases.regions._boundary import (
     check_slice,
     cut_by_class,
     output_term_sizes,
-    plane_boundary,
     slice_through,
 )
 from creases.regions._locate import PatternIndex, pattern_at
@@ -333,9 +332,18 @@ class PlanePartition(Archived):
                 pass
         return forward.output_terms
 
+    @cached_property
+    def _parts(self) -> tuple[Mesh, NDArray[np.int16], NDArray[np.int32]]:
+        """The parts of regions where one class is decided, the class and the region of each."""
+        return cut_by_class(self.mesh, self.values, self._output_terms)
+
     def boundary(self) -> Boundary:
         """Return the decision boundary: where the two largest outputs tie, or a single output is zero."""
-        return plane_boundary(self.mesh, self.values, self._output_terms)
+        cut, side, parent = self._parts
+        left, right = cut.regions.T
+        on = (left >= 0) & (right >= 0) & (side[left] != side[right])
+        classes, regions = (owner[cut.regions[on]] for owner in (side, parent))
+        return Boundary(cut.vertices, cut.ends[on], classes, regions, cut.corners, cut.starts, side, parent)
 
     def topology(self, *, output: int | None = None, level: float = 0.0) -> Topology:
         """Return the islands of each class, their holes, and which island lies in which hole: exactly.
@@ -352,7 +360,8 @@ class PlanePartition(Archived):
         class 1: 1 island
         """
         values, terms = class_values(self.values, self._output_terms, output, level)
-        cut, side, parent = cut_by_class(self.mesh, values, terms)
+        is_decision = output is None and level == 0
+        cut, side, parent = self._parts if is_decision else cut_by_class(self.mesh, values, terms)
         faces = [(np.full(len(cut.ends), 2), cut.ends.ravel()), (np.diff(cut.starts), cut.corner_edges)]
         areas = polygon_areas(cut.vertices, cut.corners, cut.starts)
         return find_topology(len(cut.vertices), faces, cut.corners, cut.starts, side, parent, areas)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._document import Document, facts
 from creases._engines import check_engine, map_in_order, open_engine
 from creases._files import open_npz, parse_json, read_bytes, read_text, write_atomically, write_json
 from creases._program import pack_sides
@@ -59,6 +60,12 @@ class PlaneTiles(OneLine):
             return cls(net, folder, check_box(box, 2), *check_slice(net, origin, basis), _check_tiles(plane["tiles"]))
         except (OSError, ValueError, TypeError, KeyError, FileError) as error:
             raise FileError(f"{folder}: not a folder of tiles, or damaged: {error}") from None
+
+    def describe(self) -> Document:
+        """Return how many regions and tiles there are, and where."""
+        values = {"network": repr(self.net), "regions": self.count, "tiles": len(self), "folder": str(self.folder)}
+        rows = [(name, f"{value:,}" if isinstance(value, int) else value) for name, value in values.items()]
+        return Document("PlaneTiles", "", [facts("Partition", rows)], values | {"box": self.box.tolist()})
 
     def __len__(self) -> int:
         """Return the number of tiles."""
