@@ -17,26 +17,17 @@ from creases.problems._problem import standardize as to_standard
 #: The interval of every curve.
 INTERVAL = (-3.0, 3.0)
 
-#: Functions of one input by name, elementwise on arrays. The lecture does not define its sawtooth: here it
-#: has period 2, rises from -1 to 1 and jumps at the odd numbers.
-TARGETS: dict[str, Callable[[Floats], Floats]] = {
-    "sine": lambda x: np.sin(2 * x),
-    "quadratic": lambda x: x**2 / 2,
-    "cubic": lambda x: x**3,
-    "chirp": lambda x: np.sin(x**2 / 2),
-    "arctan": lambda x: np.arctan(x),
-    "sawtooth": lambda x: x - 2 * np.floor((x + 1) / 2),
+#: Functions of one input by name, elementwise on arrays, and their formulas. The lecture does not define its sawtooth:
+#: here it has period 2, rises from -1 to 1 and jumps at the odd numbers.
+_CURVES: dict[str, tuple[Callable[[Floats], Floats], str]] = {
+    "sine": (lambda x: np.sin(2 * x), "sin 2x"),
+    "quadratic": (lambda x: x**2 / 2, "x^2 / 2"),
+    "cubic": (lambda x: x**3, "x^3"),
+    "chirp": (lambda x: np.sin(x**2 / 2), "sin(x^2 / 2)"),
+    "arctan": (lambda x: np.arctan(x), "arctan x"),
+    "sawtooth": (lambda x: x - 2 * np.floor((x + 1) / 2), "x - 2 floor((x + 1) / 2)"),
 }
-
-#: The formulas of the functions as text.
-FORMULAS = {
-    "sine": "sin 2x",
-    "quadratic": "x^2 / 2",
-    "cubic": "x^3",
-    "chirp": "sin(x^2 / 2)",
-    "arctan": "arctan x",
-    "sawtooth": "x - 2 floor((x + 1) / 2)",
-}
+TARGETS: dict[str, Callable[[Floats], Floats]] = {name: function for name, (function, _) in _CURVES.items()}
 
 
 @check_arguments(target=STRING, spaced=BOOL)
@@ -86,6 +77,6 @@ def curve(
         X=to_standard(X) if standardize else X,
         y=y,
         features=("x",),
-        description=f"y = {FORMULAS[target]} on [-3, 3]",
+        description=f"y = {_CURVES[target][1]} on [-3, 3]",
         citation="Understanding Neural Nets as Splines (lecture)",
     )

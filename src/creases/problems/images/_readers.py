@@ -7,7 +7,6 @@ import os
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from io import BytesIO
 from math import prod
 from pathlib import Path
@@ -44,7 +43,8 @@ class Source:
     files: Mapping[str, tuple[str, ...]]  #: by split
     places: tuple[str, ...]  #: folders where they may be, below the one that is given
     read: Callable[[Sequence[Path]], Labelled]
-    advise: Callable[[Path | None, Sequence[str]], str]  #: what to do about missing files
+    advice: str  #: what to do about missing files
+    instead: Mapping[str, str]  #: files that may be there instead, and what is wrong with each
     classes: tuple[str, ...]
     test_counts: tuple[int, ...]  #: how often each class occurs among the test images
     description: str
@@ -61,21 +61,25 @@ class Source:
         elif fetch:
             images, labels = self._fetch(split)
         else:
-            looked = f"no folder was given: set the environment variable {VARIABLE} or pass folder="
-            if root is not None:
-                looked = "looked in " + ", ".join(str(root / place) for place in self.places)
-            advice = self.advise(root, missing)
-            raise FileError(f"{self.title}: {', '.join(missing)} not found; {looked}. {advice}")
+            raise FileError(f"{self.title}: {self._what_is_there(root, missing)}. {self.advice}")
         return Images(self.name, split, images, labels, self.classes, self.description, self.citation)
+
+    def _what_is_there(self, root: Path | None, missing: Sequence[str]) -> str:
+        for name, why in self.instead.items():
+            if path := _look(root, self.places, name):
+                return f"{path} {why}"
+        looked = f"no folder was given: set the environment variable {VARIABLE} or pass folder="
+        if root is not None:
+            looked = "looked in " + ", ".join(str(root / place) for place in self.places)
+        return f"{', '.join(missing)} not found; {looked}"
 
     def _fetch(self, split: Split) -> Labelled:
         """Download a split of OpenML's table, which has the test images last: the counts of classes tell."""
         from sklearn.datasets import fetch_openml
 
         files = "put the official files into a folder and pass it as folder= or set CREASES_DATA"
-        parser = "pandas" if find_spec("pandas") else "liac-arff"  # the first is much faster, but needs pandas
-        try:
-            table = fetch_openml(self.table, version=1, as_frame=False, parser=parser)
+        try:  # pandas parses it
+            table = fetch_openml(self.table, version=1, as_frame=False, parser="pandas")
         except (OSError, ValueError) as error:
             raise FileError(
                 f"fetch: {self.table} could not be downloaded from OpenML ({error}); check the connection, or {files}"
@@ -178,28 +182,7 @@ def _read_cifar(paths: Sequence[Path]) -> Labelled:
     return every[:, 1:].reshape(-1, 3, 32, 32), every[:, 0].astype(np.int64)
 
 
-def _advise_mnist(root: Path | None, missing: Sequence[str]) -> str:
-    needed = ", ".join(name for pair in MNIST.files.values() for name in pair)
-    return (
-        f"Put its four files ({needed}; .gz or unpacked) into one folder and pass that folder, or pass fetch=True to "
-        "download them"
-    )
-
-
-def _advise_cifar(root: Path | None, missing: Sequence[str]) -> str:
-    """Say what to do, also about files that cannot be used: pickles, and an archive."""
-    how = 'Get the "binary version" of CIFAR-10 (cifar-10-binary.tar.gz), unpack it'
-    places = (*CIFAR10.places, "cifar-10-batches-py", "cifar10/cifar-10-batches-py")
-    for name in missing:
-        if pickled := _look(root, places, name.removesuffix(".bin")):
-            return (
-                f"{pickled} is the Python version, a pickle file, which can run arbitrary code; creases does not open "
-                f"it. {how}, or pass fetch=True"
-            )
-    if archive := _look(root, CIFAR10.places, "cifar-10-binary.tar.gz"):
-        return f"Unpack {archive} next to it"
-    return f"{how} and pass the folder, or pass fetch=True to download it"
-
+_PICKLED = "is the Python version, a pickle file, which can run arbitrary code; creases does not open it"
 
 MNIST = Source(
     name="mnist",
@@ -212,7 +195,9 @@ MNIST = Source(
     },
     places=("", "mnist", "MNIST/raw"),  # the last is where torchvision puts them
     read=_read_mnist,
-    advise=_advise_mnist,
+    advice="Put its four files (train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte, "
+    "t10k-labels-idx1-ubyte; .gz or unpacked) into one folder and pass that folder, or pass fetch=True",
+    instead={},
     classes=tuple("0123456789"),
     test_counts=(980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009),
     description="handwritten digits, 28 x 28 pixels",
@@ -226,9 +211,14 @@ CIFAR10 = Source(
     table="CIFAR_10",
     shape=(3, 32, 32),
     files={"train": tuple(f"data_batch_{i}.bin" for i in range(1, 6)), "test": ("test_batch.bin",)},
-    places=("", "cifar-10-batches-bin", "cifar10", "cifar10/cifar-10-batches-bin"),
+    places=(
+        *("", "cifar-10-batches-bin", "cifar10", "cifar10/cifar-10-batches-bin"),
+        *("cifar-10-batches-py", "cifar10/cifar-10-batches-py"),
+    ),
     read=_read_cifar,
-    advise=_advise_cifar,
+    advice='Get the "binary version" of CIFAR-10 (cifar-10-binary.tar.gz), unpack it and pass the folder, or pass '
+    "fetch=True to download it",
+    instead={"data_batch_1": _PICKLED, "test_batch": _PICKLED, "cifar-10-binary.tar.gz": "is still packed"},
     classes=("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
     test_counts=(1000,) * 10,
     description="colour photographs, 32 x 32 pixels",
@@ -261,21 +251,8 @@ def mnist(split: Split = "train", *, folder: str | Path | None = None, fetch: bo
 def cifar10(split: Split = "train", *, folder: str | Path | None = None, fetch: bool = False) -> Images:
     """Read CIFAR-10: photographs of ten classes as bytes (n, 3, 32, 32), 50,000 to train and 10,000 to test.
 
-    Parameters
-    ----------
-    split
-        ``"train"`` or ``"test"``.
-    folder
-        Folder with the binary version's .bin files, or with a folder ``cifar-10-batches-bin`` or ``cifar10`` that has
-        them. Default: the folder that the environment variable CREASES_DATA names. The Python version is refused:
-        it is a pickle file, which can run arbitrary code when loaded.
-    fetch
-        If they are not there, have scikit-learn download CIFAR-10 (``CIFAR_10`` of OpenML), which keeps a copy.
-
-    Examples
-    --------
-    >>> from creases.problems import cifar10
-    >>> cifar10("test").images.shape  # doctest: +SKIP
-    (10000, 3, 32, 32)
+    Parameters are those of :func:`mnist`. The folder has the binary version's .bin files, or a folder
+    ``cifar-10-batches-bin`` or ``cifar10`` that has them; the Python version is a pickle file, which can run arbitrary
+    code when loaded, and is refused. OpenML has them as ``CIFAR_10``.
     """
     return CIFAR10.load(split, folder, fetch=fetch)
