@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -30,6 +30,7 @@ from creases.show.report._page import pluralize
 
 if TYPE_CHECKING:
     from creases.growth import History, Record, Scaling
+    from creases.tables import Snapshot
 
 
 # Write frames as a GIF (by Pillow) or an MP4 (by ffmpeg, ``pip install 'creases[video]'``).
@@ -341,19 +342,6 @@ MAX_REGIONS = 2_000_000
 _LAST, _LONGER = 2.0, 4
 
 
-class Snapshot(Protocol):
-    """A network during a growth run, such as those that a run keeps in its folder."""
-
-    @property
-    def epoch(self) -> int: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def record(self) -> int | None: ...
-    @property
-    def net(self) -> Network: ...
-
-
 class TrainingSnapshot(NamedTuple):
     """A network during training, of which no growth step is known."""
 
@@ -364,7 +352,7 @@ class TrainingSnapshot(NamedTuple):
 
 
 def animate(
-    snapshots: Sequence[Snapshot] | Mapping[int, NetworkLike],
+    snapshots: Sequence[Snapshot | TrainingSnapshot] | Mapping[int, NetworkLike],
     path: str | Path,
     *,
     history: History | None = None,
@@ -455,7 +443,9 @@ def animate(
     return _write_film(shots, scene, panels if beside is None else beside, path, fps, dpi, progress)
 
 
-def _record_shown(k: int, snapshots: Sequence[Snapshot], records: Mapping[int, Record]) -> Record | None:
+def _record_shown(
+    k: int, snapshots: Sequence[Snapshot | TrainingSnapshot], records: Mapping[int, Record]
+) -> Record | None:
     """Return the growth step to mark on a network: the one that made it, or the fold that comes next."""
     own = snapshots[k].record
     if own is not None:

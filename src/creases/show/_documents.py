@@ -12,6 +12,8 @@ from creases._text import plural
 if TYPE_CHECKING:
     from creases.growth import History, Record
 
+#: The method of a first growth step that only writes the linear model as units.
+LINEAR = "linear"
 
 #: Where each kind of result is described, by the name of its class.
 _HOMES = {
@@ -48,11 +50,12 @@ def _overview(history: History) -> Section:
     first, last, best = history.epochs[0], history.last, history.best_epoch
     network = history.epochs[best - 1] if best else first
     before, after = (_widths(epoch["widths"]) for epoch in (first, network))
+    start = " (the linear model)" if history.records and history.records[0].method == LINEAR else ""
     rows = [
         ("epochs", f"{len(history.epochs)}, {plural(history.steps, 'optimizer step')}"),
         ("growth steps", f"{len(history.records)}, {sum(map(history.keeps, history.records))} kept"),
-        ("hidden units", f"{before} → {after}"),
-        ("parameters", f"{first['parameters']:,} → {network['parameters']:,}"),
+        ("hidden units", f"{before}{start} → {after}"),
+        ("parameters", f"{first['parameters']:,}{start} → {network['parameters']:,}"),
         ("network", f"from epoch {best}" if best else "the linear model at the start"),
     ]
     for name, key in ((history.measure, "score"), (f"{history.measure}, validation", "validation_score")):
@@ -121,7 +124,7 @@ def _step_cells(record: Record, history: History, scored: bool) -> list[str]:
         str(record.epoch),
         record.what + (f" ({outcome})" if outcome else ""),
         record.place,
-        f"{record.width[0]} → {record.width[1]}",
+        str(record.width[1]) if record.method == LINEAR else f"{record.width[0]} → {record.width[1]}",
         *(_loss(part.get("loss")) for part in (record.before, record.after, record.later)),
         *([" → ".join("–" if score is None else f"{score:.3f}" for score in scores)] if scored else []),
         "–" if record.changed is None else str(record.changed),

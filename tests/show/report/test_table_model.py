@@ -1,6 +1,7 @@
 """Reports of models of curves: the questions in order, and the numbers of the model."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -56,6 +57,12 @@ def test_a_row_is_explained_by_amounts_that_add_up(sections):
         assert sum(parts) == pytest.approx(total, rel=0.02, abs=0.2)
 
 
+def test_large_amounts_of_a_row_have_all_their_digits(model):
+    answer = replace(report._explain(model, 0), start=2252.4, total=12345.6)
+    rows = report._row_section(answer, ())["table"]["rows"]
+    assert (rows[0][1], rows[-1][1]) == ("2,252", "12,346")
+
+
 def test_facts_say_that_a_prediction_is_the_sum_of_the_curves(sections):
     facts = next(section for section in sections["parts"] if section["title"] == "Facts")
     assert facts["text"].startswith("The curves are all there is: a prediction is their sum.")
@@ -78,6 +85,7 @@ def test_charts_hold_the_values_of_the_model(n_classes):
         if isinstance(graph, NumberGraph):
             lines = [series for series in chart["series"] if series["kind"] == "line"]
             assert np.allclose([line["y"] for line in lines], graph.values.T, rtol=1e-5, atol=1e-5)
+            assert chart["y"]["name"] == (graph.unit or graph.outputs[0])
             assert sum(next(s for s in chart["series"] if s["kind"] == "density")["y"]) == len(graph.rows)
         else:
             assert isinstance(graph, LevelGraph)

@@ -111,8 +111,8 @@ def test_what_is_no_message_is_refused(text):
 
 def test_a_network_of_too_many_regions_is_not_tried_to_be_drawn_at_every_moment(monkeypatch):
     tried = []
-    draw = live_module.views.draw
-    monkeypatch.setattr(live_module.views, "draw", lambda *given: tried.append(1) or draw(*given))
+    draw = live_module.views.map_slice
+    monkeypatch.setattr(live_module.views, "map_slice", lambda *given: tried.append(1) or draw(*given))
     said = Heard()
     controller = Controller(said.append, Limits(regions=2))
     controller.handle(json.dumps({**MESSAGES[4], "hidden": [12], "epochs": 9}))

@@ -103,3 +103,10 @@ def test_epochs_are_columns_of_equal_length(outcome):
 def test_what_json_has_not_becomes_null_a_list_or_text():
     given = {1: np.float32(2), "a": [np.inf, np.array([1, 2])], "b": (True, None), "c": SETTINGS.config.hidden, "d": 1j}
     assert to_json(given) == {"1": 2.0, "a": [None, [1, 2]], "b": [True, None], "c": [3], "d": "1j"}
+
+
+def test_the_units_that_write_the_linear_model_are_no_growth(data, outcome):
+    first, *others = outcome.history.records
+    history = replace(outcome.history, records=[replace(first, method="linear"), *others])
+    assert len(set(record_json(history.records[0], data, history)["parameters"])) == 1
+    assert "(the linear model) → " in dict(history.describe().sections[0]["table"]["rows"])["hidden units"]

@@ -272,21 +272,9 @@ _FEW_DIRECTIONS = 20
 
 
 def signed_image(values: ArrayLike, shape: Sequence[int] | None = None, *, gray: bool = False) -> Floats:
-    """Convert signed numbers to an image: zero is gray, positive white, negative black, in each channel.
+    """Convert signed numbers, (h, w), (1, h, w), (3, h, w) or of a shape, to an image (h, w), in color (h, w, 3).
 
-    Parameters
-    ----------
-    values
-        (h, w), (1, h, w) or (3, h, w), or any array with as many numbers as ``shape``.
-    shape
-        Shape of the image.
-    gray
-        Sum the channels: for gray images with three equal channels.
-
-    Returns
-    -------
-    numpy.ndarray
-        (h, w), or (h, w, 3) in color, from 0 to 1; scaled so that the largest magnitude is black or white.
+    Zero is gray, the largest magnitude white or, of a negative number, black, in each channel; ``gray`` sums these.
     """
     numbers = np.asarray(values, np.float64)
     if shape is not None:
@@ -386,23 +374,10 @@ def plot_active_directions(
     columns: Sequence[str] = (),
     gray: bool = False,
 ) -> Figure:
-    """Plot the first active direction of each output as an image, one row for each network [1]_.
+    """Plot the first active direction of each output as an image (c, h, w), one row for each network.
 
-    Parameters
-    ----------
-    subspaces
-        For each network the active subspaces of its outputs.
-    shape
-        Shape (c, h, w) of an image.
-    columns
-        Names of the outputs.
-    gray
-        Whether to sum the channels.
-
-    References
-    ----------
-    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026,
-       Figures 6.14 and 6.17.
+    As Figures 6.14 and 6.17 of Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State
+    University, 2026; ``columns`` are the names of the outputs, ``gray`` sums the channels.
     """
     rows = [[signed_image(space.directions[0], shape, gray=gray) for space in row] for row in subspaces.values()]
     return plot_images(rows, list(subspaces), columns)
@@ -412,13 +387,6 @@ def plot_spectra(subspaces: Mapping[str, Sequence[ActiveSubspace]], *, max_direc
     """Plot the singular values of the gradients: the root mean squared slopes along the active directions.
 
     Each network has a panel, each output a line; the title gives the first direction's share of the mean squared slope.
-
-    Parameters
-    ----------
-    subspaces
-        For each network the active subspaces of its outputs.
-    max_directions
-        Maximal number of directions drawn.
     """
     figure, axes = _panels(len(subspaces))
     for ax, (name, spaces) in zip(axes, subspaces.items(), strict=False):

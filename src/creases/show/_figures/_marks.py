@@ -31,26 +31,9 @@ def mark_growth_step(
 ) -> Axes:
     """Mark a growth step on the plot of a partition: the samples that were wrong, the fold point, the new crease.
 
-    Parameters
-    ----------
-    ax
-        Axes of :func:`creases.show.plot_plane`.
-    partition
-        The partition of the network before the growth step, on which the crease is dashed where it was put, or after
-        it; on a slice only the creases of new units are marked.
-    record
-        The growth step. Only folding has a fold point and samples.
-    X
-        The data (n, 2) that the network grew on, in which the samples with the same mistake are ringed.
-    scaling
-        Scaling of the inputs during growth: points are marked in the original units.
-    legend
-        Whether to add the marks to the legend below.
-
-    Returns
-    -------
-    Axes
-        The axes drawn on.
+    On the network before the step the crease is dashed where it was put; on a slice only the creases of new units are
+    marked. Only folding has a fold point and samples: those of X (n, 2) with the same mistake are ringed. Points are
+    in the original units, which ``scaling`` leads back to.
     """
     from creases.growth.methods.folding import fold_entries  # maps of networks that did not grow need no growth
 

@@ -450,20 +450,13 @@ def plot_surface(partition: PlanePartition, *, output: int = 0, ax: Axes | None 
     look: dict[str, Any] = {"edgecolors": style.active_theme().crease_last, "linewidths": width, "zorder": 1}
     ax.add_collection(Poly3DCollection(facets, facecolors=colors, **look))
     if boundary and len(segments := partition.boundary().segments):
-        ax.add_collection(
-            Line3DCollection(
-                _lift(partition, segments, output), colors=style.active_theme().boundary, linewidths=1.8, zorder=2
-            )
-        )
+        flat = segments.reshape(-1, 2)
+        values = np.asarray(partition.net(partition.points(flat)), np.float64).reshape(len(flat), -1)
+        lifted = np.column_stack([flat, values[:, output]]).reshape(-1, 2, 3)
+        look = {"colors": style.active_theme().boundary, "linewidths": 1.8, "zorder": 2}
+        ax.add_collection(Line3DCollection(lifted, **look))
     _format_surface_axes(ax, partition, height, output)
     return ax
-
-
-def _lift(partition: PlanePartition, segments: NDArray[np.float64], output: int) -> NDArray[np.float64]:
-    """Lift segments (s, 2, 2) of the plane to the height of the output: (s, 2, 3)."""
-    flat = segments.reshape(-1, 2)
-    values = np.asarray(partition.net(partition.points(flat)), np.float64).reshape(len(flat), -1)
-    return np.column_stack([flat, values[:, output]]).reshape(-1, 2, 3)
 
 
 def _format_surface_axes(ax: Any, partition: PlanePartition, height: NDArray[np.float64], output: int) -> None:

@@ -53,7 +53,9 @@ def plot_space(partition: SpacePartition, *, ax: Axes | None = None, gap: float 
         raise InputError("gap", "be from 0 to 1", f"{gap:g}")
     ax = style.get_axes(ax, 6.5, 6, solid=True)
     polygons, region = _faces(partition)
-    middle = np.stack([partition.vertices[part].mean(axis=0) for part in _regions(partition)])
+    middle = np.stack(
+        [partition.vertices[part].mean(axis=0) for part in np.split(partition.corners, partition.starts[1:-1])]
+    )
     shrunk = [
         orient_outward(middle[r] + (1 - gap) * (polygon - middle[r]), middle[r])
         for polygon, r in zip(polygons, region, strict=True)
@@ -69,10 +71,6 @@ def plot_space(partition: SpacePartition, *, ax: Axes | None = None, gap: float 
     return ax
 
 
-def _regions(partition: SpacePartition) -> list[NDArray[Any]]:
-    return np.split(partition.corners, partition.starts[1:-1])
-
-
 def _faces(partition: SpacePartition) -> tuple[list[Floats], NDArray[np.int64]]:
     """Return all polygons of all regions, corners in order, and the region of each."""
     flat = partition.flat
@@ -86,7 +84,7 @@ def _faces(partition: SpacePartition) -> tuple[list[Floats], NDArray[np.int64]]:
 
 
 def sort_corners(points: Floats) -> Floats:
-    """Sort the corners (k, 3) of a flat convex polygon around it."""
+    """Sort the corners (k, 2) or (k, 3) of a flat convex polygon around it."""
     centered = points - points.mean(axis=0)
     axes = np.linalg.svd(centered, full_matrices=False)[2][:2]
     angle = np.arctan2(*(centered @ axes.T).T)
@@ -129,7 +127,7 @@ def plot_cell(cell: Cell, *, ax: Axes | None = None) -> Axes:
             "cell", "be of a network of two inputs", f"{len(cell.x)} inputs", "plot a slice with creases.plane"
         )
     ax = style.get_axes(ax, 5, 5)
-    corners = _sort_corners(cell.vertices)
+    corners = sort_corners(cell.vertices)
     face = style.tint(style.class_color(0), 0.15)
     ax.add_patch(
         Polygon(corners, closed=True, facecolor=face, edgecolor=style.active_theme().crease_last, linewidth=1.0)
@@ -150,11 +148,6 @@ def plot_cell(cell: Cell, *, ax: Axes | None = None) -> Axes:
     with style.style_context():
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3)
     return ax
-
-
-def _sort_corners(points: Floats) -> Floats:
-    centered = points - points.mean(axis=0)
-    return points[np.argsort(np.arctan2(centered[:, 1], centered[:, 0]))]
 
 
 def _name_side(ax: Axes, cell: Cell, corners: Floats, row: int) -> None:

@@ -61,13 +61,6 @@ def plot_term(graph: NumberGraph | LevelGraph | PairGraph, *, ax: Axes | None = 
     A number has a curve with a dot at each knot, a band of two standard errors, and the density of the rows below; a
     category a bar for each value; two numbers a map with its creases; a number and a category a curve for each value;
     two categories a table. Of several classes each has its color.
-
-    Parameters
-    ----------
-    graph
-        One of those that :func:`creases.tables.model_graphs` returns.
-    ax
-        Axes to draw on; new ones by default.
     """
     graph = _escape(graph)
     ax = style.get_axes(ax, 3.6, term_height(graph))
@@ -279,10 +272,10 @@ def _draw_table(ax: Axes, graph: PairGraph) -> None:
     wide = max(4, 26 // values.shape[1])
     ax.set_xticks(np.arange(values.shape[1]), [short_text(table.across.levels[n], wide) for n in table.columns])
     ax.set_yticks(np.arange(len(values)), [short_text(table.down.levels[n], 16) for n in table.rows])
-    decimals = common_decimals(values.ravel().tolist(), 2)
+    decimals, colors = common_decimals(values.ravel().tolist(), 2), style.value_colormap()
     for (y, x), value in np.ndenumerate(values):
-        text = format_fixed(value, decimals)
-        ax.text(x, y, text, ha="center", va="center", fontsize=6.5, color=_on(float(value) / limit))
+        ink = style.readable_color(colors((float(value) / limit + 1) / 2)[:3])
+        ax.text(x, y, format_fixed(value, decimals), ha="center", va="center", fontsize=6.5, color=ink)
     ax.set_xlabel(f"{short_text(table.across.name, 36)}{f' ({table.note})' if table.note else ''}")
     ax.set_ylabel(short_text(table.down.name, 28))
     style.add_colorbar(ax, mesh, pair_label(graph, table.output))
@@ -294,11 +287,6 @@ def _set_plane_ticks(axis: Axis, side: ColumnAxis) -> None:
         return
     axis.set_major_locator(MaxNLocator(4))
     axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
-
-
-def _on(share: float) -> Any:
-    """Return the color of text on a share of the largest value."""
-    return style.readable_color(style.value_colormap()((share + 1) / 2)[:3])
 
 
 #: Width of a panel in inches.

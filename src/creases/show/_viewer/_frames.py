@@ -57,18 +57,10 @@ def plane_frame(
     spread: ArrayLike = 1.0,
     about: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """Encode a plane partition as a frame.
+    """Encode a plane partition as a frame, with more entries of the header (moment, slice) in ``about``.
 
-    Parameters
-    ----------
-    partition
-        A result of :func:`creases.plane`, for any number of inputs.
-    decides
-        Whether the outputs are classes; for regression there is no boundary, and each region is one part.
-    points, spread
-        Inputs (n, n_in) to show at their nearest points of the slice; distances are in units of ``spread`` (n_in,).
-    about
-        More entries of the header: moment, slice.
+    Unless it decides between classes, there is no boundary, and each region is one part. Points (n, n_in) are shown at
+    their nearest points of the slice; distances are in units of ``spread`` (n_in,).
     """
     J, y = partition.pieces()
     low, size = partition.box[:, 0], np.diff(partition.box, axis=1)[:, 0]

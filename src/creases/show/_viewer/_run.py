@@ -25,18 +25,7 @@ COLUMNS = ("epoch", "loss", "score", "validation_loss", "validation_score", "par
 MAX_NUMBERED = 24
 
 #: Settings that the viewer shows.
-SETTINGS = (
-    "how",
-    "where",
-    "when",
-    "hidden",
-    "seed",
-    "lr",
-    "weight_decay",
-    "batch_size",
-    "budget",
-    "max_parameters",
-)
+SETTINGS = ("how", "where", "when", "hidden", "seed", "lr", "weight_decay", "batch_size", "budget", "max_parameters")
 
 
 def to_json(value: Any) -> Any:
@@ -111,6 +100,9 @@ def record_json(record: Record, data: TableSplit, history: History, *, rows: Row
     step: dict[str, Any] = to_json(
         {
             **{name: getattr(record, name) for name in (*same, "before", "after", "later", "changed")},
+            **(
+                {"parameters": record.parameters[1:] * 2} if record.method == "linear" else {}
+            ),  # all of the linear model
             "pays": not record.undone,
             "undone": bool(tag),
             "tag": tag,

@@ -16,6 +16,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from creases._document import Section
+from creases._text import format_value
 from creases.show._style import new_figure, reduce_colors, style_context
 from creases.show._themes import theme
 
@@ -27,9 +28,6 @@ LONG = 40
 
 #: Rows of a table that are shown.
 ROWS = 12
-
-#: Width and height of a curve, in pixels.
-WIDTH, HEIGHT = 260, 64
 
 #: A cell that is a number, for people: with commas, a unit of a letter or so, or a dash where it is not known.
 _NUMBER = re.compile(r"[+\-−±]?[\d,.]+(e-?\d+)?%?|[–∞]|−∞")
@@ -105,7 +103,7 @@ def number(value: float | None, digits: int = 4) -> str:
         return "–"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.{digits}g}" if isfinite(value) else ("∞" if value > 0 else "−∞")
+    return format_value(value, digits) if isfinite(value) else ("∞" if value > 0 else "−∞")
 
 
 def beside(*parts: str) -> str:
@@ -117,41 +115,6 @@ def beside(*parts: str) -> str:
 def image(address: str, alternative: str) -> str:
     """Return a picture by its data URI, with text for those who cannot see it."""
     return f'<img src="{address}" alt="{text(alternative)}">'
-
-
-def curves(series: Sequence[tuple[str, Sequence[float | None], str]], marks: Sequence[float] = ()) -> str:
-    """Return curves (name, values, color) over the same steps as a small SVG, with marks at some steps."""
-    lines = [(name, _thin(points), color) for name, points, color in series]
-    values = [value for _, points, _ in lines for _, value in points]
-    if not values:
-        return ""
-    low, high = min(values), max(values)
-    size = (high - low) or 1.0
-    last = max(1, max(len(points) for _, points, _ in series) - 1)
-    drawing = "".join(
-        f'<line x1="{mark / last * WIDTH:.1f}" x2="{mark / last * WIDTH:.1f}" y1="0" y2="{HEIGHT}" '
-        'stroke="currentColor" stroke-opacity=".35"/>'
-        for mark in marks
-    )
-    for _, points, color in lines:
-        at = " ".join(f"{k / last * WIDTH:.1f},{(high - y) / size * (HEIGHT - 4) + 2:.1f}" for k, y in points)
-        drawing += f'<polyline points="{at}" fill="none" stroke="{color}" stroke-width="1.5"/>'
-    legend = " ".join(f'<span style="color:{color}">■</span> {text(name)}' for name, _, color in lines)
-    return (
-        f'<svg width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{text(", ".join(name for name, _, _ in lines))}">{drawing}</svg>'
-        f"<p>{legend}, {number(low)} to {number(high)}</p>"
-    )
-
-
-def _thin(points: Sequence[float | None]) -> list[tuple[int, float]]:
-    """Return finite values with their steps, no more than there are pixels."""
-    step, last = -(-len(points) // WIDTH), len(points) - 1
-    return [
-        (k, value)
-        for k, value in enumerate(points)
-        if value is not None and isfinite(value) and (k % step == 0 or k == last)
-    ]
 
 
 # Small pictures of results, as PNG data URIs.

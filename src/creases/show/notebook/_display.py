@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from creases._document import Document
 from creases._text import plural
@@ -19,7 +20,7 @@ from creases.show._figures._line import plot_line
 from creases.show._figures._plane import plot_plane
 from creases.show._figures._regions import plot_cell, plot_space
 from creases.show._figures._table_model import plot_curves
-from creases.show._style import class_color
+from creases.show._style import new_grid
 from creases.show.notebook import _card as card
 from creases.show.notebook._card import draw, draw_figure
 from creases.tables import GrownModel, TableModel, model_graphs
@@ -125,17 +126,16 @@ def _small_curves(model: TableModel) -> str:
 
 
 def _curves(history: History | None) -> str:
-    """Return loss and score by epoch, with marks at growth steps."""
+    """Return loss, score and size by epoch, with marks at growth steps."""
     if history is None or not history.epochs:
         return ""
-    marks, drawn = [record.epoch - 1 for record in history.records], []
-    for key, name in (("loss", "loss"), ("score", history.measure)):
-        series = [
-            (f"{name}{kind}", [epoch[prefix + key] for epoch in history.epochs], class_color(k))
-            for k, (kind, prefix) in enumerate((("", ""), (", validation", "validation_")))
-        ]
-        drawn.append(card.curves([line for line in series if any(value is not None for value in line[1])], marks))
-    return card.beside(*drawn)
+
+    def plot_all() -> Figure:
+        figure, axes = new_grid(9, 2.7, 1, 3)
+        plot_growth_curves(history, axes=axes[0], score=history.measure)
+        return figure
+
+    return card.image(draw_figure(plot_all), "Loss, score and size by epoch")
 
 
 #: Pictures beside what is said of a result, by its kind.
@@ -188,14 +188,10 @@ def plot(result: Any, **options: Any) -> Any:
     return next(draw for kind, draw in _PLOTS.items() if isinstance(result, kind))(result, **options)
 
 
-def _plot_history(history: History, **options: Any) -> Any:
-    return plot_growth_curves(history, score=history.measure, **options)[0].figure
-
-
 _PLOTS: dict[type, Callable[..., Any]] = {
     Cell: plot_cell,
     LinePartition: plot_line,
     PlanePartition: plot_plane,
     SpacePartition: plot_space,
-    History: _plot_history,
+    History: lambda history, **options: plot_growth_curves(history, score=history.measure, **options)[0].figure,
 }

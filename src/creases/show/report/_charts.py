@@ -109,7 +109,10 @@ def _number_chart(graph: NumberGraph, least: float) -> dict[str, Any]:
     return {
         "title": f"{graph.label}{missing}",
         "x": {"name": "", "range": span, **_ticks(graph)},
-        "y": {"name": "", "range": [bottom, high + pad]},
+        "y": {
+            "name": graph.unit or graph.outputs[0] if len(graph.outputs) == 1 else graph.unit,
+            "range": [bottom, high + pad],
+        },
         "series": series,
         "label": f"what {graph.name} adds",
         "low": True,

@@ -183,10 +183,21 @@ def map_networks(folder: Path, comparison: dict[str, Any]) -> Planes | None:
     place = _choose_domain(nets[0], X, y, [row["sample"] for row in comparison.get("listed", [])])
     if place is None:
         return None
-    partitions = [_partition(net, place) for net in nets]
+    partitions: list[PlanePartition | LinePartition] = [
+        line(net, place.box[:, 0], place.box[:, 1])
+        if len(place.box) == 1
+        else plane(net, place.box, place.origin, place.basis)
+        for net in nets
+    ]
     rows = X[: ROWS if y is not None and nets[0].n_in <= COLUMNS else 0]
     points = rows if nets[0].n_in > 2 and len(rows) else None
-    frames = [_frame(partition, points, k) for k, partition in enumerate(partitions)]
+    frames = []
+    for k, partition in enumerate(partitions):
+        about = {"moment": 0, "slice": k}
+        if isinstance(partition, LinePartition):
+            frames.append(line_frame(partition, about=about))
+        else:
+            frames.append(plane_frame(partition, points=points, about=about))
     classes = max(2, nets[0].n_out)
     problem = {
         "task": "classification",
@@ -252,19 +263,6 @@ def _choose_three(X: Floats, preferred: list[int]) -> list[int] | None:
         along = away[new] / distance[new]
         away = away - (away @ along)[:, None] * along
     return rows
-
-
-def _partition(net: Network, place: _Domain) -> PlanePartition | LinePartition:
-    if len(place.box) == 1:
-        return line(net, place.box[:, 0], place.box[:, 1])
-    return plane(net, place.box, place.origin, place.basis)
-
-
-def _frame(partition: PlanePartition | LinePartition, points: Floats | None, k: int) -> bytes:
-    about = {"moment": 0, "slice": k}
-    if isinstance(partition, LinePartition):
-        return line_frame(partition, about=about)
-    return plane_frame(partition, points=points, about=about)
 
 
 def _difference_section(a: Network, b: Network, place: _Domain, names: list[str]) -> Section:

@@ -89,21 +89,9 @@ def write_run_report(
     through: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> ReportSummary:
-    """Write the report of a growth run in memory.
+    """Write the report of a growth run in memory, with options as in :func:`write_growth_report`.
 
-    Parameters
-    ----------
-    model
-        File of the network, for the instructions how to load it.
-    again
-        Commands or code that repeat the run.
-    columns, through, progress
-        As in :func:`write_growth_report`.
-
-    Returns
-    -------
-    ReportSummary
-        Size and content of the report.
+    ``model`` is the file of the network, ``again`` are commands or code that repeat the run.
     """
     report, problem = progress or _ignore, run.data.problem
     if not run.history.epochs:

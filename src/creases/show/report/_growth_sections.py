@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._document import Document, Section, group_sections
+from creases._document import Document, Section, group_sections, table
 from creases._text import format_number
 from creases._typing import Floats
 from creases._versions import version
@@ -77,13 +77,12 @@ def hardest_section(net: Network, data: TableSplit, weights: Mapping[str, float]
     listed = columns[:MAX_LISTED]
     instance = data.names["instance"]
     measures = ["error"] if problem.classes is None else ["margin", "loss"]
-    table = []
+    cells = []
     for part, rows in hardest_rows(net, data).items():
         for row in rows:
             values = [value(problem.X[row]) for _, value in listed]
-            table.append(
-                [part, str(numbers[row]), *values, *_prediction_cells(data, f[row], row, loss[row], predictions[row])]
-            )
+            predicted = _prediction_cells(data, f[row], row, loss[row], predictions[row])
+            cells.append([part, str(numbers[row]), *values, *predicted])
     target = problem.target or ("value" if problem.classes is None else "class")
     heads = ["data", instance, *(name for name, _ in listed), f"true {target}", f"predicted {target}", *measures]
     text = (
@@ -95,7 +94,7 @@ def hardest_section(net: Network, data: TableSplit, weights: Mapping[str, float]
     if len(listed) < len(columns):
         text += f" Shown are the {len(listed)} most important of {len(columns)} columns."
     text += f" {instance.capitalize()}s are numbered from 0."
-    return {"title": "Hardest samples", "text": text, "table": {"columns": heads, "rows": table}}
+    return table("Hardest samples", heads, cells, text=text)
 
 
 def _listed_columns(problem: Problem, weights: Mapping[str, float]) -> list[tuple[str, Callable[[Floats], str]]]:
@@ -110,10 +109,6 @@ def _listed_columns(problem: Problem, weights: Mapping[str, float]) -> list[tupl
         for column in found.categories
     ]
     return [(name, value) for _, name, value in sorted(columns, key=lambda column: -column[0])]
-
-
-def _target_name(problem: Problem) -> str:
-    return "value" if problem.classes is None else "class"
 
 
 def _prediction_cells(data: TableSplit, f: Floats, row: int, loss: float, predicted: Any) -> list[str]:
@@ -183,26 +178,18 @@ def _effect_charts(run: SavedRun, weights: Mapping[str, float]) -> Section:
             effect = effects(run.net, X, name, **names_of(run.data.problem))
         except InputError:  # a column that does not vary over these rows
             continue
-        charts.append(_chart(effect))
+        if isinstance(effect, NumberEffect) and len(np.unique(effect.values)) == 2:
+            effect = _two_categories(effect)
+        charts.append(_number_chart(effect) if isinstance(effect, NumberEffect) else _category_chart(effect))
     text = (
         f"How the prediction ({_unit(run)}) changes with one column while the others keep their values: the exact mean "
         f"over {pluralize(len(X), 'row')} (partial dependence)."
     )
-    text += (
-        " Thin lines are single rows."
-        if run.data.n_outputs <= 2
-        else " Scores are relative to the mean of all classes."
-    )
+    is_single = run.data.n_outputs <= 2
+    text += " Thin lines are single rows." if is_single else " Scores are relative to the mean of all classes."
     if any(series.get("marks") for chart in charts for series in chart["series"]):
         text += " Circles mark breakpoints."
     return {"title": "Effect of each column", "text": text, "charts": charts, "size": "full"}
-
-
-def _chart(effect: NumberEffect | CategoryEffect) -> dict[str, Any]:
-    """Return the chart of an effect: curves over numbers, bars or points over categories and over two values."""
-    if isinstance(effect, CategoryEffect):
-        return _category_chart(effect)
-    return _category_chart(_two_categories(effect)) if len(np.unique(effect.values)) == 2 else _number_chart(effect)
 
 
 def _two_categories(effect: NumberEffect) -> CategoryEffect:
@@ -275,23 +262,19 @@ def change_sections(model: GrownModel) -> list[Section]:
     answers = [find_changes(model, problem.X[row], budget=SECONDS) for row in closest]
     numbers = table_rows(data)
     predicted = model.schema.class_numbers(net(problem.X[closest]))
-    table = [
+    sizes = [answer.answers[0].size if answer.answers else float("inf") for answer in answers]
+    cells = [
         [str(numbers[row]), model.classes[problem.y[row]], model.classes[predicted[k]], *_cells(answers[k])]
-        for k, row in sorted(enumerate(closest.tolist()), key=lambda pair: _size(answers[pair[0]]))
+        for k, row in sorted(enumerate(closest.tolist()), key=lambda pair: sizes[pair[0]])
     ]
     instance, complete = data.names["instance"], sum(answer.complete for answer in answers)
     text = (
-        f"The {len(table)} {part} {instance}s closest to the decision boundary, and for each the smallest "
+        f"The {len(cells)} {part} {instance}s closest to the decision boundary, and for each the smallest "
         "change within the range of the data that flips its prediction. The size is, for each column, 0.1 and its "
         f"change in standard deviations. For {complete} of {len(answers)} all smaller changes were searched."
     )
     heads = [instance, problem.target or "class", "predicted", "if", "becomes", "size", "smallest?"]
-    return [{"title": "What would flip a prediction", "text": text, "table": {"columns": heads, "rows": table}}]
-
-
-def _size(changes: RowChanges) -> float:
-    """Return the size of the smallest change; infinite if none was found."""
-    return changes.answers[0].size if changes.answers else float("inf")
+    return [table("What would flip a prediction", heads, cells, text=text)]
 
 
 def _cells(changes: RowChanges) -> list[str]:
@@ -337,14 +320,8 @@ def growth_sections(
 ) -> list[Section]:
     """Return all sections by the questions that they answer, one of them the place of the viewer.
 
-    Parameters
-    ----------
-    models
-        Scores of the network and of the baselines.
-    partition
-        A partition of the kept network.
-    model, again
-        Its file, and the commands that repeat the run.
+    ``models`` are the scores of the network and of the baselines, ``partition`` is one of the kept network, ``model``
+    its file, ``again`` are the commands that repeat the run.
     """
     problem, net = run.data.problem, run.net
     weights = column_weights(net, run.data)
@@ -430,20 +407,13 @@ def _loading(run: SavedRun, model: str) -> Section:
 
 def _reproduction(run: SavedRun, again: str) -> Section:
     """Return the commands, the settings, the digest of the data and the versions."""
-    chosen = {name: value for name, value in run.settings.to_dict().items() if value is not None}
-    texts = {
-        name: ",".join(map(str, value)) if isinstance(value, tuple) else str(value) for name, value in chosen.items()
-    }
-    settings = [[name, text] for name, text in texts.items() if text]
-    settings[0][1] = Path(run.settings.data).name
+    chosen = run.settings.to_dict() | {"data": Path(run.settings.data).name}
+    texts = ((name, ",".join(map(str, each)) if isinstance(each, tuple) else each) for name, each in chosen.items())
+    settings = [[name, str(text)] for name, text in texts if text not in (None, "")]
     packages = ("creases", "torch", "numpy", "scikit-learn")
     versions = [[name, version(name)] for name in packages]
     about = [["data, sha256", run.digest]] if run.digest else []
     rows = [*settings, *about, ["python", platform.python_version()], *versions]
-    return {
-        "title": "Reproduce it",
-        "text": "The same seed gives the same network, bit for bit on the same type of machine."
-        + (" Run these commands in the folder of the data file." if run.settings.is_file else ""),
-        "code": again,
-        "table": {"columns": ["setting", "value"], "rows": rows},
-    }
+    text = "The same seed gives the same network, bit for bit on the same type of machine."
+    text += " Run these commands in the folder of the data file." if run.settings.is_file else ""
+    return table("Reproduce it", ["setting", "value"], rows, text=text, code=again)

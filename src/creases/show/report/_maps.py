@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._document import Section
 from creases._files import open_npz
 from creases._validation import check_box
 from creases.errors import FileError, InputError
@@ -85,7 +84,7 @@ def write_partition_report(
     X, y = (None, None) if problem is None else (problem.X, problem.y)
     features = None if problem is None else problem.features
     sections = network_sections(net, box=box, X=X, y=y, features=features, classes=classes, partition=partition)
-    sections = [*sections, *_reproduction(command)]
+    sections += [{"title": "Reproduce it", "code": shlex.join(command)}] if command else []
     about = {"moment": 0, "slice": 0}
     rows = _choose_rows(problem if isinstance(partition, PlanePartition) or net.n_in == 1 else None)  # not for a line
     if isinstance(partition, PlanePartition):
@@ -198,7 +197,3 @@ def samples_json(
         "y": y,
         "split": np.zeros(len(X), np.int64),
     }
-
-
-def _reproduction(command: Sequence[str]) -> list[Section]:
-    return [{"title": "Reproduce it", "code": shlex.join(command)}] if command else []

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from creases._document import Section
+from creases._document import Section, facts, table
 from creases._versions import version
 from creases.certify import UnitFacts, UnitSide, unit_facts
 from creases.compare import (
@@ -21,6 +21,7 @@ from creases.compare import (
     active_subspace,
     coefficients,
     compress,
+    count_regions,
     decisions,
 )
 from creases.network import Network
@@ -50,14 +51,8 @@ def sensitivity_sections(subject: Subject) -> list[Section]:
     pieces = _standardize(pieces, X[:rows]) if table_like else pieces
     outputs = range(min(MAX_OUTPUTS, net.n_out))
     spaces = [active_subspace(pieces, j) for j in outputs]
-    columns = [
-        "output",
-        "RMS slope",
-        "explained by the first direction",
-        "directions for 95%",
-        "first direction",
-    ]
-    table = [
+    columns = ["output", "RMS slope", "explained by the first direction", "directions for 95%", "first direction"]
+    rows_of_outputs = [
         [
             subject.output_name(j),
             format_float(float(np.sqrt(space.total))),
@@ -76,7 +71,7 @@ def sensitivity_sections(subject: Subject) -> list[Section]:
     text += " Inputs are in units of their standard deviations." if table_like else ""
     if len(spaces) < net.n_out:
         text += f" {len(spaces)} of {net.n_out} outputs are listed."
-    section: Section = {"title": "Sensitivity", "text": text, "table": {"columns": columns, "rows": table}}
+    section = table("Sensitivity", columns, rows_of_outputs, text=text)
     if net.n_in > 2 and any(space.total > 0 for space in spaces):
         section["picture"] = render_themes(lambda: _plot_directions(subject, spaces))
     return [section]
@@ -130,27 +125,27 @@ def units_section(subject: Subject) -> Section:
     net = subject.net
     if not net.n_units:
         return {"title": "Units", "text": "There are no hidden units: the network is a single affine function."}
-    facts = unit_facts(net, subject.box, X=subject.X, partition=subject.partition)
-    notes = [_unit_notes(facts, unit) for unit in range(net.n_units)]
+    about = unit_facts(net, subject.box, X=subject.X, partition=subject.partition)
+    notes = [_unit_notes(about, unit) for unit in range(net.n_units)]
     order = sorted(range(net.n_units), key=lambda unit: not notes[unit])
     listed = sorted(order[:MAX_UNITS])
     crease = "breakpoints" if isinstance(subject.partition, LinePartition) else "crease length"
     columns = ["unit", "layer", "note"]
     columns += ["active on"] if subject.X is not None else []
-    columns += [crease] if facts.crease_size is not None else []
+    columns += [crease] if about.crease_size is not None else []
     columns += ["input weight norm", "output weight norm"]
     rows = []
     for unit in listed:
         place = net.unit(unit)
         row = [str(unit), str(place.bend + 1), "; ".join(notes[unit])]
-        row += [format_percent(facts.active_fraction[unit])] if subject.X is not None else []
-        row += [format_float(facts.crease_size[unit])] if facts.crease_size is not None else []
-        rows.append([*row, format_float(facts.norm_in[unit]), format_float(facts.norm_out[unit])])
-    text = _count_units(subject, facts)
+        row += [format_percent(about.active_fraction[unit])] if subject.X is not None else []
+        row += [format_float(about.crease_size[unit])] if about.crease_size is not None else []
+        rows.append([*row, format_float(about.norm_in[unit]), format_float(about.norm_out[unit])])
+    text = _count_units(subject, about)
     if len(listed) < net.n_units:
         rest = net.n_units - len(listed)
         text += f" {len(listed)} are listed, those with a note first; {format_integer(rest)} more are not shown."
-    return {"title": "Units", "text": text, "table": {"columns": columns, "rows": rows}}
+    return table("Units", columns, rows, text=text)
 
 
 def _unit_notes(facts: UnitFacts, unit: int) -> list[str]:
@@ -202,11 +197,8 @@ def certificate_section(subject: Subject) -> Section:
         ["precision", str(net.dtype).removeprefix("torch.")],
         ["versions", ", ".join(f"{name} {version(name).split('+')[0]}" for name in ("creases", "torch", "numpy"))],
     ]
-    if subject.partition is None:
-        text, more = _at_samples(subject)
-    else:
-        text, more = _on_partition(subject)
-    return {"title": "Exactness", "text": text, "table": {"columns": ["", ""], "rows": [*rows, *more]}}
+    text, more = _at_samples(subject) if subject.partition is None else _on_partition(subject)
+    return facts("Exactness", [*rows, *more], text=text)
 
 
 def _on_partition(subject: Subject) -> tuple[str, list[list[Any]]]:
@@ -332,12 +324,9 @@ def compression_sections(subject: Subject) -> list[Section]:
     )
     text += f"{pluralize(enough[0], 'piece')} per output" if enough else "no number tried"
     text += (" come" if enough and enough[0] > 1 else " comes") + " within 1% of it."
-    columns = ["k", *map(str, compression.k), "all"]
-    table = {
-        "columns": columns,
-        "rows": [["accuracy", *map(format_percent, compression.accuracy), format_percent(compression.original)]],
-    }
-    return [{"title": "Number of pieces needed", "text": text, "table": table, "picture": render_themes(draw)}]
+    cells = ["accuracy", *map(format_percent, compression.accuracy), format_percent(compression.original)]
+    heads = ["k", *map(str, compression.k), "all"]
+    return [table("Number of pieces needed", heads, [cells], text=text, picture=render_themes(draw))]
 
 
 def _compress(subject: Subject) -> Compression | None:
@@ -395,13 +384,9 @@ def _regions(subject: Subject, summary: PartitionSummary) -> Section:
         share = format_percent(float(sizes[summary.samples > 0].sum() / sizes.sum()))
         text += f", {share} of the {size}."
     elif subject.X is not None:
-        rows.append(
-            [
-                f"regions of the whole input space that contain {subject.samples_text}",
-                format_integer(_count_occupied(subject)),
-            ]
-        )
-    return {"title": "Regions", "text": text, "table": {"columns": ["", ""], "rows": rows}}
+        name = f"regions of the whole input space that contain {subject.samples_text}"
+        rows.append([name, format_integer(count_regions(subject.net, subject.X))])
+    return facts("Regions", rows, text=text)
 
 
 def _classes(subject: Subject, summary: PartitionSummary) -> Section:
@@ -410,12 +395,8 @@ def _classes(subject: Subject, summary: PartitionSummary) -> Section:
     columns = ["class", f"fraction of {subject.domain_text}", "in regions", *(["samples"] if y is not None else [])]
     rows = []
     for index in range(max(len(share), len(subject.classes or ()))):
-        row = [subject.class_name(index)]
-        row += (
-            [format_percent(share[index]), format_integer(int(summary.class_regions[index]))]
-            if index < len(share)
-            else ["0%", "0"]
-        )
+        found = (share[index], int(summary.class_regions[index])) if index < len(share) else (0.0, 0)
+        row = [subject.class_name(index), format_percent(found[0]), format_integer(found[1])]
         rows.append(row + ([format_integer(int((y == index).sum()))] if y is not None else []))
     if isinstance(subject.partition, LinePartition):
         text = f"The prediction changes at {pluralize(int(summary.boundary_size), 'point')}."
@@ -425,24 +406,18 @@ def _classes(subject: Subject, summary: PartitionSummary) -> Section:
         text = f"No decision boundary crosses {subject.domain_text}."
     else:
         text += " A region that it crosses counts for each class in it."
-    return {"title": "Predicted classes", "text": text, "table": {"columns": columns, "rows": rows}}
+    return table("Predicted classes", columns, rows, text=text)
 
 
 def _sample_section(subject: Subject) -> Section:
     assert subject.X is not None
-    occupied = _count_occupied(subject)
+    occupied = count_regions(subject.net, subject.X)
     text = (
         f"{subject.samples_text} fall in {pluralize(occupied, 'region')}, "
         f"{len(subject.X) / max(1, occupied):.3g} per region on "
         f"average. With {subject.net.n_in} inputs there are too many regions to list; slices show them on planes."
     )
     return {"title": "Regions", "text": text}
-
-
-def _count_occupied(subject: Subject) -> int:
-    from creases.compare import count_regions
-
-    return count_regions(subject.net, subject.X) if subject.X is not None else 0
 
 
 # Breakpoints of a network of one input, with the changes of slope and the units.
@@ -485,8 +460,7 @@ def spline_sections(subject: Subject) -> list[Section]:
         text += f" The {len(listed)} largest slope changes are listed."
     if len(names) < partition.net.n_out:
         text += f" {len(names)} of {partition.net.n_out} outputs are shown."
-    section: Section = {"title": "Breakpoints", "text": text}
-    return [{**section, "table": {"columns": columns, "rows": rows}} if rows else section]
+    return [table("Breakpoints", columns, rows, text=text) if rows else {"title": "Breakpoints", "text": text}]
 
 
 def network_sections(
@@ -499,23 +473,11 @@ def network_sections(
     classes: Sequence[Any] | None = None,
     partition: PlanePartition | LinePartition | None = None,
 ) -> list[Section]:
-    """Return the sections (title, text, table, picture) about a network, as JSON for the viewer.
+    """Return the sections about a network in a box of inputs, (lo, hi) or a pair for each.
 
-    At most 2,000 samples are used, which the texts mention.
-
-    Parameters
-    ----------
-    net
-        The network.
-    box
-        Box of inputs to analyze, (lo, hi) or a pair for each input.
-    X, y
-        Samples (n, n_in) and their class numbers or targets (n,).
-    features, classes
-        Names of the inputs and of the classes; None for regression.
-    partition
-        The partition shown; computed by default for one or two inputs. A slice gets its own certificate and
-        statistics.
+    At most 2,000 of the samples X (n, n_in) and their classes or targets y (n,) are used, which the texts mention.
+    ``classes`` are None for regression. The partition shown is computed for one or two inputs unless it is given; a
+    slice gets its own certificate and statistics.
     """
     subject = Subject.from_data(net, box, partition, X, y, features, classes)
     return [

@@ -15,6 +15,7 @@ import numpy as np
 
 from creases._document import Section
 from creases._files import write_atomically
+from creases._text import format_value
 from creases.errors import FileError, InputError
 from creases.show._viewer._frames import render_report, report_frame
 from creases.show._viewer._run import epochs_json, to_json
@@ -80,7 +81,7 @@ def render_themes(draw: Callable[[], Figure], *, dpi: int = 130) -> dict[str, st
 
 def format_float(value: float, digits: int = 4) -> str:
     """Format a number briefly; a dash if it is not finite."""
-    return f"{value:.{digits}g}" if isfinite(value) else "–"
+    return format_value(float(value), digits) if isfinite(value) else "–"
 
 
 def format_percent(share: float) -> str:
@@ -117,18 +118,10 @@ def write_viewer(
     slices: Sequence[str] = (),
     slices_are: str = "Slice",
 ) -> Path:
-    """Write a report with the viewer: one network, one frame for each slice.
+    """Write a report with the viewer: one network, a frame for each slice, of the first of which this is the count.
 
-    Parameters
-    ----------
-    problem
-        The problem of the viewer's run: name, about, task, features, classes, X, y, split.
-    frames
-        Frames of the slices, in the order of their names.
-    regions
-        Number of regions of the first slice.
-    slices, slices_are
-        Names of several slices, and the label of their list.
+    ``problem`` is that of the viewer's run: name, about, task, features, classes, X, y, split; ``slices_are`` is the
+    label of the list of several slices.
     """
     run = {
         **run_without_growth(problem, sections),
@@ -147,28 +140,21 @@ def round_values(values: Any) -> list[Any]:
 
 def write_sections(out: Path, title: str, lead: str, sections: Sequence[Section]) -> Path:
     """Write a report that has sections only: the viewer without a picture."""
-    problem: dict[str, Any] = {
-        "name": title,
-        "about": lead,
-        "task": "",
-        "features": [],
-        "classes": None,
-        "X": [],
-        "y": [],
-        "split": [],
-    }
-    run = {**run_without_growth(problem, sections), "moments": [], "lead": f"{title}. {lead}"}
+    problem: dict[str, Any] = {"name": title, "about": lead, "task": "", "classes": None}
+    problem |= {name: [] for name in ("features", "X", "y", "split")}
+    run = {**run_without_growth(problem, sections), "lead": f"{title}. {lead}"}
     return write_page(out, to_json(run), {}, title)
 
 
 def run_without_growth(problem: Mapping[str, Any], sections: Sequence[Section]) -> dict[str, Any]:
-    """Return the viewer's JSON of a run without epochs and growth steps; its moments are missing."""
+    """Return the viewer's JSON of a run without epochs, growth steps and moments."""
     return {
         "problem": problem,
         "setting": {},
         "measure": "",
         "epochs": epochs_json([]),
         "records": [],
+        "moments": [],
         "ended": "",
         "kept": 0,
         "sections": sections,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from creases._document import Section
+from creases._document import Section, table
 from creases._text import format_number, plural, short_names
 from creases._typing import Bools, Floats, Ints
 from creases.show._viewer._run import score_name
@@ -92,14 +92,9 @@ def scores_section(
         for k, model in enumerate(models)
         for score in [model.test if is_tested else model.train]
     ]
-    return {
-        "title": "Scores",
-        "text": f"{name[0].upper()}{name[1:]} on {where}. {' '.join(sentences)}".strip(),
-        "bars": bars,
-        "table": _score_table(data, models),
-        "note": f"The others are models of scikit-learn, fitted to {same}.",
-        "size": "full",
-    }
+    text = f"{name[0].upper()}{name[1:]} on {where}. {' '.join(sentences)}".strip()
+    note = f"The others are models of scikit-learn, fitted to {same}."
+    return table("Scores", *_score_table(data, models), text=text, bars=bars, note=note, size="full")
 
 
 def _compare_with_linear(models: Sequence[Baseline], data: TableSplit) -> str:
@@ -122,8 +117,8 @@ def _name_of(k: int, model: Baseline) -> str:
     return model.name if k else "this model"
 
 
-def _score_table(data: TableSplit, models: Sequence[Baseline]) -> Section:
-    """Return a row for each model: its score on each part of the rows, and further measures on the test rows."""
+def _score_table(data: TableSplit, models: Sequence[Baseline]) -> tuple[list[str], list[list[str]]]:
+    """Return heads, and a row for each model: its score on each part of the rows, more measures on the test rows."""
     shown = [k for k, rows in enumerate(data.parts) if len(rows)]
     more = ("balanced", "F1", "ROC AUC", "log loss") if data.problem.classes is not None else ("test RMSE", "test MAE")
     rows = []
@@ -137,7 +132,7 @@ def _score_table(data: TableSplit, models: Sequence[Baseline]) -> Section:
             cells += [format_number(part.rmse), format_number(part.mae)]
         rows.append([_name_of(k, model), *cells])
     heads = [PARTS[k] for k in shown] + (list(more) if models[0].metrics is not None else [])
-    return {"columns": [score_name(data.problem.task), *heads], "rows": rows}
+    return [score_name(data.problem.task), *heads], rows
 
 
 def _confusion(data: TableSplit, predictions: Ints) -> list[Section]:
@@ -152,27 +147,20 @@ def _confusion(data: TableSplit, predictions: Ints) -> list[Section]:
     np.add.at(counts, (y.astype(np.int64), found), 1)
     name = problem.target or "class"
     classes = list(short_names(problem.classes))
-    matrix = {
-        "rows": classes,
-        "columns": classes,
-        "values": counts.tolist(),
-        "down": f"true {name}",
-        "across": f"predicted {name}",
-    }
+    matrix = {"rows": classes, "columns": classes, "values": counts.tolist()}
+    matrix |= {"down": f"true {name}", "across": f"predicted {name}"}
     hits, predicted, true = np.diag(counts), counts.sum(axis=0), counts.sum(axis=1)
     shares = [hits / np.maximum(rows_of, 1) for rows_of in (predicted, true, (predicted + true) / 2)]
-    table = [[classes[k], *(format_score(share[k]) for share in shares), str(true[k])] for k in numbers]
+    cells = [[classes[k], *(format_score(share[k]) for share in shares), str(true[k])] for k in numbers]
+    meaning = (
+        "Precision: the fraction of rows predicted as the class that belong to it. Recall: the fraction of rows of the "
+        "class that are predicted as it."
+    )
     wrong = int((y != found).sum())
     text = f"{wrong:,} of {pluralize(len(rows), 'test row')} misclassified. Correct predictions are on the diagonal."
     return [
         {"title": "Confusion matrix", "text": text, "matrix": matrix, "size": "narrow"},
-        {
-            "title": "Scores by class",
-            "text": "Precision: the fraction of rows predicted as the class that belong to it. Recall: the "
-            "fraction of rows of the class that are predicted as it.",
-            "table": {"columns": [name, "precision", "recall", "F1", "test rows"], "rows": table},
-            "size": "narrow",
-        },
+        table("Scores by class", [name, "precision", "recall", "F1", "test rows"], cells, text=meaning, size="narrow"),
     ]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from creases._document import Document, Section, group_sections
+from creases._document import Document, Section, facts, group_sections, table
 from creases._text import format_number, plural, short_names
 from creases._typing import Floats
 from creases.show._viewer._run import score_name
@@ -55,8 +55,8 @@ COMPARED = 2000
 def proved_section(model: TableModel) -> Section:
     """Return the facts about a model of curves that are proved for all rows within the ranges of its table."""
     assert model.data is not None
-    facts = [_what_there_is(model), *certify_model(model, budget=PROOF_SECONDS).sentences()]
-    return {"title": "Facts", "text": "\n".join(facts), "size": "full"}
+    sentences = [_what_there_is(model), *certify_model(model, budget=PROOF_SECONDS).sentences()]
+    return {"title": "Facts", "text": "\n".join(sentences), "size": "full"}
 
 
 def _what_there_is(model: TableModel) -> str:
@@ -91,17 +91,14 @@ def error_section(model: TableModel) -> Section:
     assert model.data is not None
     rows, size = model.data.test, _losses(model)
     worst = rows[np.argsort(-size[rows], kind="stable")[:WORST]]
-    table = []
+    cells = []
     for row in worst:
         answer = _explain(model, int(row))
         moved = ", ".join(f"{each.name} {each.cell}".strip() for each in answer.effects[:2])
         about = f"{answer.name}: true {answer.truth}, predicted {answer.predicted}"
-        table.append([_shorten(about, model.classes or ()), moved])
-    if not table:
-        return {}
+        cells.append([_shorten(about, model.classes or ()), moved])
     text = "The test rows with the highest loss" + ("." if model.classes is None else "; some may be decided rightly.")
-    columns = ["", "moved most by"]
-    return {"title": "Largest errors", "text": text, "table": {"columns": columns, "rows": table}}
+    return table("Largest errors", ["", "moved most by"], cells, text=text) if cells else {}
 
 
 def _choose_rows(model: TableModel) -> list[int]:
@@ -117,7 +114,7 @@ def _explain(model: TableModel, row: int) -> RowExplanation:
     problem = model.data.problem
     number = row if problem.rows is None else int(problem.rows[row])
     y = problem.y[row]
-    truth = format_number(float(y)) if problem.classes is None else problem.classes[int(y)]
+    truth = _amount(float(y)) if problem.classes is None else problem.classes[int(y)]
     return explain_row(model, problem.X[row], name=f"row {number}", truth=truth)
 
 
@@ -128,7 +125,7 @@ def _row_section(answer: RowExplanation, classes: Sequence[str]) -> Section:
     unit = answer.unit
     head = f"probability of {answer.explained}" if answer.probabilities else answer.target or "prediction"
     if has_amounts:
-        start, total = f"{answer.start:.3g}{unit}", f"{answer.total:.3g}{unit}"
+        start, total = f"{_amount(answer.start)}{unit}", f"{_amount(answer.total)}{unit}"
         amounts, left = [each.amount for each in shown], sum(each.amount for each in rest)
         cells = [_signed(amount) for amount in amounts]
         more = _signed(left)
@@ -136,14 +133,14 @@ def _row_section(answer: RowExplanation, classes: Sequence[str]) -> Section:
         start, total = f"{100 * answer.start_probability:.1f} %", f"{100 * answer.probability:.1f} %"
         cells = [f"{100 * each.share:+.1f} %" for each in shown]
         more = f"{100 * sum(each.share for each in rest):+.1f} %"
-    table = [["average row", start]]
-    table += [[f"{each.name} {each.cell}".strip(), cell] for each, cell in zip(shown, cells, strict=True)]
-    table += [[plural(len(rest), "smaller effect"), more]] if rest else []
-    table.append(["this row", total])
+    rows = [["average row", start]]
+    rows += [[f"{each.name} {each.cell}".strip(), cell] for each, cell in zip(shown, cells, strict=True)]
+    rows += [[plural(len(rest), "smaller effect"), more]] if rest else []
+    rows.append(["this row", total])
     points = " Ten points double the odds." if has_amounts and answer.probabilities else ""
     text = _shorten(f"{answer.about[0].upper()}{answer.about[1:]}.{points}", classes)
     what = head if not has_amounts or not answer.probabilities else f"{answer.explained}"
-    return {"title": answer.title, "text": text, "table": {"columns": ["", what], "rows": table}, "size": "narrow"}
+    return table(answer.title, ["", what], rows, text=text, size="narrow")
 
 
 def _shorten(text: str, classes: Sequence[str]) -> str:
@@ -153,9 +150,13 @@ def _shorten(text: str, classes: Sequence[str]) -> str:
     return text
 
 
+def _amount(value: float) -> str:
+    """Return a number with three digits, and all before the point with commas."""
+    return f"{value:,.0f}" if 999.5 <= abs(value) < 1e9 else format_number(value)
+
+
 def _signed(value: float) -> str:
-    text = format_number(abs(value))
-    return f"{'−' if value < 0 else '+'}{text}"
+    return f"{'−' if value < 0 else '+'}{_amount(abs(value))}"
 
 
 def _losses(model: TableModel) -> Floats:
@@ -181,8 +182,7 @@ MAX_CHARTS, MAX_PICTURES = 24, 6
 def words_section(model: TableModel | GrownModel) -> Section:
     """Return the model in words, a line for each column, and its notes."""
     words = model_words(model)
-    table = {"columns": ["", ""], "rows": [list(entry) for entry in words.entries]}
-    section: Section = {"title": "In words", "text": words.opening, "table": table, "size": "full"}
+    section = facts("In words", words.entries, text=words.opening, size="full")
     return section | {"note": "\n".join(words.notes)} if words.notes else section
 
 
@@ -274,12 +274,8 @@ def write_table_report(folder: Path, path: str | Path) -> int:
 def write_model_report(model: TableModel, path: str | Path, *, model_name: str, again: str) -> Path:
     """Write the report of a model that has its rows.
 
-    Parameters
-    ----------
-    model_name
-        The folder of the model, for the instructions how to load it.
-    again
-        Commands or code that repeat the fit.
+    ``model_name`` is its folder, for the instructions how to load it; ``again`` are commands or code that repeat the
+    fit.
     """
     assert model.data is not None
     graphs, document = model_graphs(model), table_document(model)
@@ -336,12 +332,8 @@ def _scores(model: TableModel) -> Section:
     if not has_scores(model):
         return {}
     if data is None:
-        table = [[str(name), *map(format_score, row)] for name, row in model.scores.iterrows()]
-        return {
-            "title": "Scores",
-            "table": {"columns": [score_name(model.schema.task), *model.scores.columns], "rows": table},
-            "size": "full",
-        }
+        rows = [[str(name), *map(format_score, row)] for name, row in model.scores.iterrows()]
+        return table("Scores", [score_name(model.schema.task), *model.scores.columns], rows, size="full")
     n_fitted = count_rows(scored_model(model))["train"]
     return scores_section(data, model_baselines(model), n_fitted=n_fitted, ways=ways_to_improve(model))
 

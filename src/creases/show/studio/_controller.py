@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from creases.errors import CreasesError, RequestError
 from creases.problems import Problem
-from creases.show._viewer._run import epochs_json, problem_json, score_name
+from creases.show._viewer._run import problem_json, score_name
+from creases.show.report._page import run_without_growth
 from creases.show.studio._exports import Export, export
 from creases.show.studio._limits import Limits, is_out_of_memory
 from creases.show.studio._live_run import ENDED, LiveRun
@@ -313,15 +314,5 @@ def _read(text: str) -> dict[str, Any]:
 
 def _problem_only_json(problem: Problem) -> dict[str, Any]:
     """Return the viewer's JSON of a problem without a run."""
-    return {
-        "problem": problem_json(problem),
-        "setting": {},
-        "measure": score_name(problem.task),
-        "epochs": epochs_json([]),
-        "records": [],
-        "moments": [],
-        "growth_ended": "",
-        "ended": "",
-        "kept": None,
-        "sections": [],
-    }
+    run = run_without_growth(problem_json(problem), [])
+    return {**run, "measure": score_name(problem.task), "growth_ended": "", "kept": None}

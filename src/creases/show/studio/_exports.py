@@ -14,7 +14,6 @@ from creases.show.studio._limits import scratch_folder
 from creases.show.studio._page_input import table_options
 
 if TYPE_CHECKING:
-    from creases.growth import GrowthConfig
     from creases.show.studio._live_run import LiveRun
 
 
@@ -48,20 +47,12 @@ def export(what: Any, spec: Mapping[str, Any], live: LiveRun, sign: Callable[[],
     return Export(f"{stem}{suffix}", media, make(ExportRequest(spec, live, stem, sign)))
 
 
-def _export_model(request: ExportRequest) -> bytes:
-    return _read_written("model.safetensors", request.live.net.save)
-
-
 def _export_onnx(request: ExportRequest) -> bytes:
     if find_spec("onnx") is None:
         raise RequestError(
             "ONNX export needs the onnx package; on the machine that runs the studio: pip install 'creases[onnx]'"
         )
     return _read_written("model.onnx", request.live.net.save)
-
-
-def _export_code(request: ExportRequest) -> bytes:
-    return script(request.spec, request.live).encode()
 
 
 def _export_report(request: ExportRequest) -> bytes:
@@ -116,11 +107,15 @@ def _read_written(name: str, write: Callable[[Path], Any]) -> bytes:
 
 #: By name: the suffix of the file, its media type, and the function that makes it.
 _EXPORTS: Mapping[str, tuple[str, str, Callable[[ExportRequest], bytes]]] = {
-    "model": (".safetensors", "application/octet-stream", _export_model),
+    "model": (
+        ".safetensors",
+        "application/octet-stream",
+        lambda request: _read_written("model.safetensors", request.live.net.save),
+    ),
     "onnx": (".onnx", "application/octet-stream", _export_onnx),
     "report": (".html", "text/html", _export_report),
     "animation": (".gif", "image/gif", _export_animation),
-    "code": (".py", "text/x-python", _export_code),
+    "code": (".py", "text/x-python", lambda request: script(request.spec, request.live).encode()),
 }
 
 
@@ -133,13 +128,18 @@ def script(spec: Mapping[str, Any], live: LiveRun) -> str:
     by_itself = live.history.ended and not live.by_hand and not live.undone and not live.budgets
     growth = "history = experiment.run()\n" if by_itself else _steered_growth(live)
     imports += ["from creases.growth import GrowthConfig", "from creases.tables import Experiment"]
+    options = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in live.config.to_dict().items()
+    }
+    config = ", ".join(f"{name}={value!r}" for name, value in options.items())  # without defaults
+    title = "".join(letter for letter in live.data.problem.name if letter not in '"\\\n')[:80]  # they end a docstring
     others = "import numpy as np\nimport torch\n" if "np." in problem else "import torch\n"
     return (
-        f'"""Grow the network that the creases studio grew on {_plain(live.data.problem.name)}; needs creases."""\n\n'
+        f'"""Grow the network that the creases studio grew on {title}; needs creases."""\n\n'
         f"{others}\n{chr(10).join(sorted(imports))}\n\n"
         "torch.set_num_threads(1)  # as the studio does: sums of floats depend on it\n\n"
         f"{problem}"
-        f"config = {_config(live.config)}\n"
+        f"config = GrowthConfig({config})\n"
         "experiment = Experiment.from_problem(problem, config)  # splits and scales the rows\n"
         f"{growth}\n"
         "print(history.explain(**experiment.data.names))\n"
@@ -174,12 +174,6 @@ def _problem(spec: Mapping[str, Any], live: LiveRun) -> tuple[list[str], str]:
     return ["from creases.problems import Problem"], f"{lines}problem = Problem({problem.name!r}, X, labels, {parts})\n"
 
 
-def _config(config: GrowthConfig) -> str:
-    """Return the configuration as Python code, without defaults."""
-    options = {name: tuple(value) if isinstance(value, list) else value for name, value in config.to_dict().items()}
-    return f"GrowthConfig({', '.join(f'{name}={value!r}' for name, value in options.items())})"
-
-
 def _steered_growth(live: LiveRun) -> str:
     """Return the code that repeats a run with manual growth steps or undos, or one that has not ended."""
     budgets = f"budgets = {live.budgets!r}  # epochs after which training was extended, and the new total\n"
@@ -199,8 +193,3 @@ history = run.history
 if history.ended:
     experiment.finish(run)  # the network that was best on validation data
 """
-
-
-def _plain(name: str) -> str:
-    """Return a name without characters that would end a docstring."""
-    return "".join(letter for letter in name if letter not in '"\\\n')[:80]

@@ -12,11 +12,11 @@ from creases.errors import CreasesError, RequestError
 from creases.growth import GrowthConfig
 from creases.problems import Problem
 from creases.show._viewer._run import epochs_json, moment_json, record_json, run_json
-from creases.show.report._slices import multiply_slices, slices_json
+from creases.show.report._slices import multiply_slices, slice_frame, slices_json
 from creases.show.studio import _model_view as views
 from creases.show.studio._limits import Limits
 from creases.show.studio._page_input import check_integer
-from creases.tables import Experiment, RunSettings, Snapshots, TableSplit
+from creases.tables import Experiment, RunSettings, Snapshots, TableSplit, data_box
 
 if TYPE_CHECKING:
     from creases.growth import History, Record, State
@@ -187,14 +187,7 @@ class LiveRun:
 
     def add_slice(self, request: Mapping[str, Any]) -> int:
         """Add the slice that a page requests; return its number."""
-        view = views.make_slice(request, self.net, self.data)
-        names = [view.name for view in self.slices]
-        if view.name in names:
-            return names.index(view.name)
-        if len(self.slices) >= self.limits.slices:
-            raise RequestError(f"{self.limits.slices} slices are the limit; restart to choose others")
-        self.slices.append(view)
-        return len(self.slices) - 1
+        return views.append_slice(self.slices, views.make_slice(request, self.net, self.data), self.limits.slices)
 
     def frame(self, moment: int, number: int) -> bytes:
         """Return the frame of a snapshot in one of the slices."""
@@ -203,9 +196,12 @@ class LiveRun:
             at = next((snapshot for snapshot in self.snapshots if snapshot.id == moment), None)
             if at is None:
                 raise RequestError(f"moment {moment} is no longer stored; choose another")
-            frame, regions = views.draw(at.net, self.data, self.slices, number, moment, self.limits.regions)
+            ends = data_box(self.data.problem.X)[0]
+            partition = views.map_slice(at.net, self.slices, number, ends, self.limits.regions)
+            cut = self.slices[number] if self.slices else None
+            frame = slice_frame(partition, self.data, cut, moment=moment, number=number)
             if number == 0:
-                self._regions[moment] = regions
+                self._regions[moment] = partition.count
         self._frames[moment, number] = frame
         while sum(map(len, self._frames.values())) > self.limits.frames and len(self._frames) > 1:
             self._frames.popitem(last=False)

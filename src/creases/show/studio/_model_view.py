@@ -7,7 +7,7 @@ import binascii
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,19 +24,13 @@ from creases.show.report._slices import (
     choose_slices,
     multiply_slices,
     slice_along_columns,
-    slice_frame,
     slice_through_rows,
     slices_json,
     table_rows,
 )
 from creases.show.studio._limits import Limits, scratch_folder
 from creases.show.studio._page_input import check_real, check_text, render_error
-from creases.tables import TableSplit, data_box
-
-if TYPE_CHECKING:
-    from creases.network import Network
-    from creases.regions import LinePartition, PlanePartition
-
+from creases.tables import TableSplit
 
 # Slices of the input space that the studio shows, and their frames.
 
@@ -75,27 +69,45 @@ def check_columns(columns: Any, d: int) -> tuple[int, int]:
     return columns[0], columns[1]
 
 
-def draw(
-    net: Network, data: TableSplit, slices: Sequence[Slice], number: int, moment: int, most: int
-) -> tuple[bytes, int]:
-    """Return the frame of a network on one of the slices, and its number of regions, at most ``most``."""
+def map_slice(
+    net: Network,
+    slices: Sequence[Slice],
+    number: int,
+    ends: Sequence[float],
+    most: int,
+    sign: Callable[[], None] = lambda: None,
+) -> LinePartition | PlanePartition:
+    """Return the partition of a network on one of the slices, or between the ends of its one input.
+
+    One of more than ``most`` regions is refused; ``sign`` is called as regions are found.
+    """
 
     def bound(regions: int) -> None:
+        sign()
         if regions > most:
             raise InputError("network", f"have at most {most} regions on the slice", f"at least {regions}")
 
     if not 0 <= number < max(1, len(slices)):
         raise InputError("slice", f"be from 0 to {max(1, len(slices)) - 1}", str(number))
+    partition: LinePartition | PlanePartition
     if slices:
-        view = slices[number]
-        partition: LinePartition | PlanePartition
-        partition = plane(net, view.box, view.origin, view.basis, progress=lambda _, regions, total: bound(regions))
+        cut = slices[number]
+        partition = plane(net, cut.box, cut.origin, cut.basis, progress=lambda _, regions, total: bound(regions))
     else:
-        ((low, high),) = data_box(data.problem.X)
-        partition = line(net, [low], [high])
+        partition = line(net, [ends[0]], [ends[1]])
     bound(partition.count)
-    cut = slices[number] if slices else None
-    return slice_frame(partition, data, cut, moment=moment, number=number), partition.count
+    return partition
+
+
+def append_slice(slices: list[Slice], cut: Slice, most: int) -> int:
+    """Append a slice unless it is there; return its number."""
+    names = [known.name for known in slices]
+    if cut.name in names:
+        return names.index(cut.name)
+    if len(slices) >= most:
+        raise RequestError(f"{most} slices are the limit; restart to choose others")
+    slices.append(cut)
+    return len(slices) - 1
 
 
 def _are_distinct(numbers: Any, count: int) -> bool:
@@ -151,7 +163,7 @@ class ModelView:
             raise RequestError("this slice is no longer available; choose another")
         if number not in self._frames:
             about: dict[str, Any] = {"moment": 0, "slice": number}
-            partition = self._map(number)
+            partition = map_slice(self.net, self.slices, number, self._ends, self._limits.regions, self._sign)
             if isinstance(partition, LinePartition):
                 self._frames[number] = line_frame(partition, about=about)
             else:
@@ -166,13 +178,7 @@ class ModelView:
         if self.net.n_in < 3 or "rows" in request:
             raise InputError("slice", "be along two of more than two inputs")
         cut = self._cut(*check_columns(request.get("columns"), self.net.n_in))
-        names = [known.name for known in self.slices]
-        if cut.name in names:
-            return names.index(cut.name)
-        if len(self.slices) >= self._limits.slices:
-            raise RequestError(f"{self._limits.slices} slices are the limit; load the file again to choose others")
-        self.slices.append(cut)
-        return len(self.slices) - 1
+        return append_slice(self.slices, cut, self._limits.slices)
 
     def slices_json(self) -> dict[str, Any]:
         """Return the slices as the viewer's JSON."""
@@ -182,7 +188,7 @@ class ModelView:
         """Return the viewer's JSON of a run without growth."""
         problem = samples_json(self.net, self.name, None, self._classes, np.zeros(0, np.int64))
         moment = {"id": 0, "epoch": 0, "kind": "end", "record": None, "regions": self._regions}
-        content: dict[str, Any] = to_json({**run_without_growth(problem, []), "moments": [moment]})
+        content: dict[str, Any] = to_json(run_without_growth(problem, []) | {"moments": [moment]})
         return {**content, **self.slices_json()}
 
     def _cut(self, i: int, j: int) -> Slice:
@@ -196,25 +202,6 @@ class ModelView:
         several = self.net.n_in > 2
         name, fixed = (f"{first} × {second}", f"all other inputs = {middle:g}") if several else ("", "")
         return Slice(name, origin, basis, np.array([self._ends] * 2), (first, second), fixed)
-
-    def _map(self, number: int) -> PlanePartition | LinePartition:
-        most = self._limits.regions
-
-        def bound(regions: int) -> None:
-            self._sign()
-            if regions > most:
-                raise InputError("network", f"have at most {most} regions here", f"at least {regions}")
-
-        partition: PlanePartition | LinePartition
-        if self.slices:
-            cut = self.slices[number]
-            partition = plane(
-                self.net, cut.box, cut.origin, cut.basis, progress=lambda _, regions, total: bound(regions)
-            )
-        else:
-            partition = line(self.net, [self._ends[0]], [self._ends[1]])
-        bound(partition.count)
-        return partition
 
 
 def _read_content(name: str, content: Any, limits: Limits) -> Network:

@@ -88,13 +88,8 @@ class TableView:
     def to_json(self) -> dict[str, Any]:
         """Return the viewer's JSON of a run without growth, with the table."""
         rows = np.arange(min(MAX_SENT, len(self.problem.X)))
-        content = run_without_growth(problem_json(self.problem, rows=rows), [])
-        return {
-            **to_json(content),
-            "measure": score_name(self.model.schema.task),
-            "moments": [],
-            "table": self.table_json(),
-        }
+        content = to_json(run_without_growth(problem_json(self.problem, rows=rows), []))
+        return {**content, "measure": score_name(self.model.schema.task), "table": self.table_json()}
 
     def table_json(self) -> dict[str, Any]:
         """Return the curves and planes, in the order of importance before the changes, and what these did."""
@@ -325,10 +320,6 @@ def _zip_model(model: TableModel, folder: Path, stem: str) -> bytes:
     return content.getvalue()
 
 
-def _to_onnx(model: TableModel, folder: Path, stem: str) -> bytes:
-    return model.export(folder / f"{stem}.onnx").path.read_bytes()
-
-
 def _to_report(model: TableModel, folder: Path, stem: str) -> bytes:
     from creases.show.report._table_model import write_model_report
 
@@ -347,6 +338,10 @@ _CHANGES: Mapping[str, Callable[[TableView, Mapping[str, Any]], tuple[dict[str, 
 #: By name: the suffix of the file, its media type, and the function that makes it.
 _FILES: Mapping[str, tuple[str, str, Callable[[TableModel, Path, str], bytes]]] = {
     "folder": (".zip", "application/zip", _zip_model),
-    "onnx": (".onnx", "application/octet-stream", _to_onnx),
+    "onnx": (
+        ".onnx",
+        "application/octet-stream",
+        lambda model, folder, stem: model.export(folder / f"{stem}.onnx").path.read_bytes(),
+    ),
     "report": (".html", "text/html", _to_report),
 }
