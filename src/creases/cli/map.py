@@ -130,6 +130,8 @@ def map_plane(
       creases map wide.onnx --tiles 8 --out tiles
     """
     paths = out or []
+    if through and (box or origin or basis or axes):
+        raise InputError("through", "be given without a box, axes, an origin or a basis", hint="it chooses all of them")
     corners = None if through is None else [read_npy(path, "through") for path in through]
     shape = parse_shape(input_shape) or (input_shape_of(corners[0]) if corners else None)
     if tiles is not None:
@@ -155,8 +157,6 @@ def map_plane(
         return _map_run(Path(model_), columns, paths, as_json)
     if columns is not None:
         raise InputError("columns", "be given for the folder of a growth run only", columns)
-    if through and (box or origin or basis or axes):
-        raise InputError("through", "be given without a box, axes, an origin or a basis", hint="it chooses all of them")
     if axes and basis:
         raise InputError("axes", "be given without a basis", hint="it is one")
     if not axes and (origin is None) != (basis is None):
