@@ -155,22 +155,9 @@ def _picture_of(result: Any) -> str:
 
 
 def to_html(result: Any) -> str:
-    """Return a result as the HTML that notebooks show for it, with a picture where it has one.
+    """Return a network, a piece, an estimator or any result that has ``describe()`` as the HTML that notebooks show.
 
     Names in it are escaped, it has no scripts and loads nothing; it takes the page's own text color.
-
-    Parameters
-    ----------
-    result
-        A network, a piece, an estimator, or any result that has ``describe()``.
-
-    Examples
-    --------
-    >>> import creases
-    >>> from creases.show.notebook._display import to_html
-    >>> net = creases.read([([[1.0], [2.0]], [0.0, 1.0]), ([[1.0, -1.0]], [0.5])])
-    >>> to_html(net).startswith('<div class="creases-card">')
-    True
     """
     if hasattr(result, "get_params") and hasattr(result, "kinds"):
         return estimator_html(result)

@@ -178,9 +178,7 @@ def _effect_charts(run: SavedRun, weights: Mapping[str, float]) -> Section:
             effect = effects(run.net, X, name, **names_of(run.data.problem))
         except InputError:  # a column that does not vary over these rows
             continue
-        if isinstance(effect, NumberEffect) and len(np.unique(effect.values)) == 2:
-            effect = _two_categories(effect)
-        charts.append(_number_chart(effect) if isinstance(effect, NumberEffect) else _category_chart(effect))
+        charts.append(_chart(effect))
     text = (
         f"How the prediction ({_unit(run)}) changes with one column while the others keep their values: the exact mean "
         f"over {pluralize(len(X), 'row')} (partial dependence)."
@@ -190,6 +188,13 @@ def _effect_charts(run: SavedRun, weights: Mapping[str, float]) -> Section:
     if any(series.get("marks") for chart in charts for series in chart["series"]):
         text += " Circles mark breakpoints."
     return {"title": "Effect of each column", "text": text, "charts": charts, "size": "full"}
+
+
+def _chart(effect: NumberEffect | CategoryEffect) -> dict[str, Any]:
+    """Return the chart of an effect: curves over numbers, bars or points over categories and over two values."""
+    if isinstance(effect, CategoryEffect):
+        return _category_chart(effect)
+    return _category_chart(_two_categories(effect)) if len(np.unique(effect.values)) == 2 else _number_chart(effect)
 
 
 def _two_categories(effect: NumberEffect) -> CategoryEffect:
