@@ -65,9 +65,10 @@ class Shuffled(Serial):
 @pytest.fixture
 def use(monkeypatch):
     """Let parts be small, and an engine do all but the first."""
-    monkeypatch.setattr(_subtrees, "FIRST_TASKS", 1)
-    monkeypatch.setattr(_subtrees, "SMALL_TASKS", 1000)
-    monkeypatch.setattr("creases.certify._boxes.search.SHARE", 64)
+    monkeypatch.setattr(_subtrees, "FIRST_SECONDS", 0.0)
+    monkeypatch.setattr(_subtrees, "MAX_NODES", _subtrees.MIN_NODES)
+    monkeypatch.setattr("creases.certify._boxes.search.SHARE", 16)
+    monkeypatch.setattr("creases.certify._boxes.few_inputs.SHARE", 1)
     monkeypatch.setattr("creases.certify._boxes.few_inputs.SMALL_SHARE", 1)
     monkeypatch.setattr("creases.certify._boxes.few_inputs.MAX_BATCH", 8)
 
@@ -149,7 +150,7 @@ def test_a_counterexample_deep_in_the_tree_ends_the_search(use):
 @pytest.mark.thorough
 @pytest.mark.parametrize("n_jobs", [1, 2, pytest.param(3, marks=pytest.mark.thorough)])
 def test_processes_decide_as_one_does(n_jobs, monkeypatch):
-    monkeypatch.setattr(_subtrees, "FIRST_TASKS", 1)  # processes get most of the work
+    monkeypatch.setattr(_subtrees, "FIRST_SECONDS", 0.0)  # processes get most of the work
     net = network("sides")
     holds, violated = limits(net, 1.0), limits(net, -1e-4)
     verdict = verify(net, holds, n_jobs=n_jobs, proof=True)
@@ -188,7 +189,7 @@ def test_options_are_checked_as_those_of_sweeps():
 @pytest.mark.thorough
 def test_a_ray_cluster_decides_as_one_process_does(monkeypatch):
     pytest.importorskip("ray")
-    monkeypatch.setattr(_subtrees, "FIRST_TASKS", 1)
+    monkeypatch.setattr(_subtrees, "FIRST_SECONDS", 0.0)
     net = network("sides")
     verdict = verify(net, limits(net, 1.0), engine="ray", n_jobs=2, proof=True)
     assert verdict.status == "holds"

@@ -156,7 +156,7 @@ class _Search:
                 if best >= -self.rows.near and self._is_violation(point, best):
                     return Answer(point.copy(), [True] * cases, self.trees, self.done)
             left = [_top(stack, count) for stack, (count, _, _, _) in zip(stacks, answers, strict=True)]
-            nodes = _join(left)
+            nodes = join_nodes(left)
             is_stuck = all(done == 0 for _, done, _, _ in answers)
             if not len(nodes.node) or time.monotonic() >= until or is_stuck:
                 break
@@ -285,19 +285,25 @@ def _stack(capacity: int, box: Floats, shape: tuple[int, ...], cases: int) -> St
     return Stack(boxes, low, high, np.ones((capacity, cases), np.int64), np.zeros(capacity, np.int64))
 
 
+def take_every(nodes: Any, start: int, step: int) -> Any:
+    """Return every so many-th node of a named tuple of arrays."""
+    return type(nodes)(*(part[start::step] for part in nodes))
+
+
+def join_nodes(parts: Sequence[Any]) -> Any:
+    """Return the nodes of several named tuples of arrays."""
+    return type(parts[0])(*(np.concatenate(own) for own in zip(*parts, strict=True)))
+
+
 def _deal(nodes: Stack, part: int, parts: int, room: int) -> Stack:
     """Return every so many-th node, with room on top."""
-    dealt: Any = (own[part::parts] for own in nodes)
+    dealt = take_every(nodes, part, parts)
     return type(nodes)(*(np.concatenate([own, np.zeros((room, *own.shape[1:]), own.dtype)]) for own in dealt))
 
 
 def _top(stack: Stack, count: int) -> Stack:
     parts: Any = (own[:count] for own in stack)
     return type(stack)(*parts)
-
-
-def _join(parts: list[Stack]) -> Stack:
-    return type(parts[0])(*(np.concatenate(own) for own in zip(*parts, strict=True)))
 
 
 def _log(limit: int, cases: int) -> Log:

@@ -6,6 +6,7 @@ multipliers of the node's relaxation. Points come from the relaxations, and coun
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -104,6 +105,7 @@ class TreeSearch(SideSearch):
     def _search_nodes(self, sides: Ints, until: float) -> bool:
         """Search nodes of known sides (b, units); return whether one of them stays open."""
         self._reset(len(sides), self.lower, self.where)
+        self.limits = replace(self.limits, deadline=until)  # compilation did not count
         self.bound_sides(sides, list(range(len(sides))), None)
         self.advance()
         return bool(self.queue) or self.closed >= 0

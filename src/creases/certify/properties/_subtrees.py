@@ -1,27 +1,26 @@
-"""Cases decided by several processes: open subtrees wait in queues, and whoever is idle takes one.
+"""Cases decided by several processes: in rounds, open nodes are dealt into parts, and whoever is idle takes the next.
 
-A task works on a subtree for a while and returns what it leaves, which waits again, in more parts while few wait. Tasks
-are taken, and results seen, in an order that does not depend on which process is first or how many there are, so the
-verdict, its proof and its counterexample do not either, unless time runs out.
+A task works on a part for a while and returns what it leaves, which the next round deals again. Parts, and the order in
+which results are seen, do not depend on which process is first or how many there are, so the verdict, its proof and its
+counterexample do not either, unless time runs out.
 """
 
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from itertools import count
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
 
-from creases._engines import Engine, run_in_order, start_engine
+from creases._engines import Engine, map_in_order, start_engine
 from creases._typing import Floats, Progress
-from creases.certify._boxes.search import TreeLog, case_trees
+from creases.certify._boxes.search import TreeLog, case_trees, join_nodes, take_every
 from creases.certify._case import Case
 from creases.certify.proofs._format import ClaimProof
 from creases.certify.proofs._record import TreeRecord
@@ -41,14 +40,11 @@ from creases.certify.properties._case_search import (
 from creases.certify.properties._property import Verdict
 from creases.network import Network
 
-#: The first tasks, which this process does, and the first of a search, which are small: soon there is work for all.
-FIRST_TASKS, SMALL_TASKS = 16, 16
+#: The first rounds have few and small tasks: soon there is work for all. Other processes start after them, or so long.
+FIRST_ROUNDS, FIRST_SECONDS = 5, 1.0
 
-#: Tasks whose results were not seen, at least: the same for up to half as many processes.
-AHEAD = 32
-
-#: Into how many parts nodes are divided while few wait, and the most nodes of a part.
-PIECES, PIECE_SIZE = 8, 32
+#: Tasks of such a round and of a later one, over all searches: far more than processes, so that no one waits for long.
+FIRST_PARTS, PARTS = 16, 256
 
 
 def decide_in_parallel(
@@ -60,196 +56,125 @@ def decide_in_parallel(
     *,
     keep_trees: bool,
 ) -> tuple[Verdict, tuple[ClaimProof, ...] | None]:
-    """Return what :func:`decide_cases` does, with the work done by the engine that ``start`` starts for a function.
-
-    The first tasks, which are small, are done in this process: what they decide needs no other.
-    """
+    """Return what :func:`decide_cases` does, with the work done by the engine that ``start`` starts for a function."""
     report = progress or (lambda what, done, total: None)
     begin = time.monotonic()
     boxes, compiling = open_boxes(net, report)
     begin += compiling  # which no time limit counts
-    searches: list[_Subtrees] = [
-        _SideSubtrees(group) if boxes is None else _BoxSubtrees(group, [cases[k] for k in group])
-        for group in map(tuple, group_cases(cases, boxes))
-    ]
-    box_deadline = begin + BOX_TIME * budget if has_few_units(net) else np.inf
-    queue = _Queue(searches, begin + budget, box_deadline, keep_trees)
+    is_small, deadline = has_few_units(net), begin + budget
+    box_deadline = begin + BOX_TIME * budget if is_small else deadline
+    searches = [_Subtrees(tuple(group), cases, by_boxes=boxes is not None) for group in group_cases(cases, boxes)]
     work = partial(work_on_subtree, Question.of(net, tuple(cases), keep_trees))
-    point = queue.run(start_engine("serial", work, 1, None, None), report, FIRST_TASKS)
-    if point is None and not queue.is_over:
-        with start(work) as engine:
-            point = queue.run(engine, report)
-    return conclude(net, cases, Answers(point, len(cases) - len(queue.trees), queue.trees), begin)
+    trees: dict[int, Tree | None] = {}  # of cases that are empty
+    with ExitStack() as stack:
+        here, engine = start_engine("serial", work, 1, None, None), None
+        for number in count():
+            is_first = number < FIRST_ROUNDS
+            if engine is None and (not is_first or time.monotonic() - begin >= FIRST_SECONDS):
+                engine = stack.enter_context(start(work))
+            point = _run_round(engine or here, searches, box_deadline, deadline, is_first=is_first)
+            if point is not None:
+                return conclude(net, cases, Answers(point), begin)
+            now = time.monotonic()
+            for search in list(searches):
+                if search.left and not (search.by_boxes and now >= box_deadline):
+                    continue
+                searches.remove(search)
+                left = search.open_cases()
+                trees |= {k: search.proof(k) if keep_trees else None for k in search.cases if k not in left}
+                if search.by_boxes and is_small:
+                    searches += [_Subtrees((k,), cases, by_boxes=False) for k in left]
+            if not searches or now >= deadline:
+                return conclude(net, cases, Answers(None, len(cases) - len(trees), trees), begin)
+            report("deciding cases", len(trees), len(cases))
+    raise AssertionError  # rounds end above
 
 
-class _Subtrees(ABC):
-    """The open nodes of a search, and its tree so far."""
+def _run_round(
+    engine: Engine, searches: list[_Subtrees], box_deadline: float, deadline: float, *, is_first: bool
+) -> Floats | None:
+    """Work on all open nodes for a while, or until time is over; return an input in a case."""
+    most = max(1, (FIRST_PARTS if is_first else PARTS) // len(searches))
+    parts = [(search, nodes) for search in searches for nodes in search.deal(most)]
+    subtrees = [search.subtree(nodes, is_first) for search, nodes in parts]  # they depend on no result of this round
 
-    by_boxes: bool
+    def tasks() -> Iterator[tuple[Subtree, float]]:
+        for subtree in subtrees:
+            seconds = (box_deadline if subtree.by_boxes else deadline) - time.monotonic()
+            if seconds <= 0:
+                return
+            yield subtree, seconds
 
-    def __init__(self, cases: tuple[int, ...]) -> None:
-        self.cases = cases
-        self.waiting: list[Any] = [None]  # parts of the open nodes; None: the root
-        self.running = self.tasks = 0
+    done = 0
+    for result in map_in_order(engine, tasks()):
+        if result.point is not None:
+            return np.array(result.point)  # a copy: what a cluster returns cannot be written to
+        search, nodes = parts[done]
+        search.add(nodes, result)
+        done += 1
+    for search, nodes in parts[done:]:
+        search.left.append(nodes)
+    return None
+
+
+class _Subtrees:
+    """The open nodes of the search for inputs in some cases, and its tree so far.
+
+    Nodes are boxes of the inputs, of a group of cases, or sides of units or boxes bounded layer by layer, of one case.
+    """
+
+    def __init__(self, numbers: tuple[int, ...], cases: Sequence[Case], *, by_boxes: bool) -> None:
+        self.cases, self.sets, self.by_boxes = numbers, [cases[k] for k in numbers], by_boxes
+        self.left: list[Any] = [None]  #: parts of the open nodes; None: the root
+        self.tree: Any = TreeLog(len(numbers)) if by_boxes else None
         self.is_open: set[int] = set()  # cases that stay undecided
         self.best: tuple[float, Floats] | None = None
+        self.tasks = 0
 
-    @abstractmethod
-    def number(self, nodes: Any) -> tuple[Any, Any]:
-        """Return nodes with the numbers 0, 1, ..., and their numbers in the tree."""
+    def deal(self, most: int) -> list[Any]:
+        """Take all open nodes, in so many parts at most."""
+        parts, self.left = self.left, []
+        if parts[0] is None:
+            return parts
+        nodes: Any = join_nodes(parts) if self.by_boxes else [node for part in parts for node in part]
+        pieces = min(most, len(nodes[0]) if self.by_boxes else len(nodes))
+        return [take_every(nodes, i, pieces) if self.by_boxes else nodes[i::pieces] for i in range(pieces)]
 
-    @abstractmethod
-    def graft(self, tree: Any, roots: Any, nodes: Any) -> Any:
-        """Put the trees of a task at the nodes that it began with; return those that it left, by their numbers here."""
+    def subtree(self, nodes: Any, is_small: bool) -> Subtree:
+        """Return the task of open nodes."""
+        self.tasks += 1
+        if self.by_boxes and nodes is not None:
+            nodes = nodes._replace(node=np.arange(len(nodes.node)))
+        return Subtree(self.cases, self.by_boxes, nodes, is_small, self.tasks, self.best)
 
-    @abstractmethod
-    def proof(self, case: int) -> Tree | None:
-        """Return the tree that proves that a case is empty."""
-
-    def take(self) -> tuple[Subtree, Any]:
-        """Return the next task, and the numbers in the tree of the nodes that it begins with."""
-        nodes = self.waiting.pop()
-        nodes, roots = (None, [0]) if nodes is None else self.number(nodes)
-        self.running, self.tasks = self.running + 1, self.tasks + 1
-        return Subtree(self.cases, self.by_boxes, nodes, self.tasks, self.best), roots
-
-    def add(self, result: Result, roots: Any, *, is_scarce: bool) -> None:
-        """Take what a task found; nodes that it left wait, in several parts if other tasks are scarce."""
-        self.running -= 1
+    def add(self, nodes: Any, result: Result) -> None:
+        """Take what the task of some nodes found: its trees are put at these nodes."""
         self.is_open.update(result.is_open)
-        left = result.left if result.tree is None else self.graft(result.tree, roots, result.left)
+        left, tree = result.left, result.tree
+        if tree is not None and self.by_boxes:
+            left = left._replace(node=self.tree.graft(tree, [0] if nodes is None else nodes.node, left.node))
+        elif tree is not None:
+            self.tree = self.tree or TreeRecord()
+            numbers = self.tree.graft(tree, [0] if nodes is None else [node.number for node in nodes])
+            left = [replace(node, number=numbers[node.number]) for node in result.left]
+        if len(left[0] if self.by_boxes else left):
+            self.left.append(left)
         if result.best is not None and (self.best is None or result.best[0] > self.best[0]):
             self.best = result.best
-        size = len(left.node) if hasattr(left, "node") else len(left)  # a named tuple of arrays, or a list
-        pieces = max(-(-size // PIECE_SIZE), min(size, PIECES) if is_scarce else min(size, 1))
-        self.waiting += [take_every(left, i, pieces) for i in reversed(range(pieces))]
 
-
-def take_every(nodes: Any, start: int, step: int) -> Any:
-    """Return every so many-th node of a list, or of a named tuple of arrays."""
-    if hasattr(nodes, "node"):
-        return type(nodes)(*(part[start::step] for part in nodes))
-    return nodes[start::step]
-
-
-class _BoxSubtrees(_Subtrees):
-    """Boxes of the inputs of a group of cases."""
-
-    by_boxes = True
-
-    def __init__(self, numbers: tuple[int, ...], cases: Sequence[Case]) -> None:
-        super().__init__(numbers)
-        self.sets, self.log = cases, TreeLog(len(cases))
-
-    def number(self, nodes: Any) -> tuple[Any, Any]:
-        return nodes._replace(node=np.arange(len(nodes.node))), nodes.node
-
-    def graft(self, tree: TreeLog, roots: Any, nodes: Any) -> Any:
-        return nodes._replace(node=self.log.graft(tree, roots, nodes.node))
-
-    def proof(self, case: int) -> Tree | None:
-        at = self.cases.index(case)
-        return case_trees(self.log, self.sets, [k != at for k in range(len(self.cases))])[at]
-
-    def give_up(self) -> None:
-        """Leave the cases of all nodes that wait undecided."""
-        for nodes in self.waiting:
-            is_open = np.ones(len(self.cases), bool) if nodes is None else nodes.is_open.any(axis=0)
+    def open_cases(self) -> set[int]:
+        """Return the cases that the open nodes, and all that was given up, leave undecided."""
+        for nodes in self.left:
+            is_open = nodes.is_open.any(axis=0) if self.by_boxes and nodes is not None else [True] * len(self.cases)
             self.is_open.update(k for k, still in zip(self.cases, is_open, strict=True) if still)
-        self.waiting = []
-
-
-class _SideSubtrees(_Subtrees):
-    """Sides of units, or boxes that are bounded layer by layer, of one case."""
-
-    by_boxes = False
-
-    def __init__(self, numbers: tuple[int, ...]) -> None:
-        super().__init__(numbers)
-        self.record: TreeRecord | None = None
-
-    def number(self, nodes: Any) -> tuple[Any, Any]:
-        return nodes, [node.number for node in nodes]
-
-    def graft(self, tree: TreeRecord, roots: Any, nodes: Any) -> Any:
-        self.record = self.record or TreeRecord()
-        numbers = self.record.graft(tree, roots)
-        return [replace(node, number=numbers[node.number]) for node in nodes]
+        return self.is_open
 
     def proof(self, case: int) -> Tree | None:
-        return None if self.record is None else self.record.tree()
-
-
-class _Queue:
-    """The searches of all cases, which take turns."""
-
-    def __init__(self, searches: list[_Subtrees], deadline: float, box_deadline: float, keep_trees: bool) -> None:
-        self.searches, self.n_cases = deque(searches), sum(len(search.cases) for search in searches)
-        self.deadline, self.box_deadline, self.keep_trees = deadline, box_deadline, keep_trees
-        self.running: deque[tuple[_Subtrees, Any]] = deque()
-        self.trees: dict[int, Tree | None] = {}  # of cases that are empty
-        self.undecided: list[int] = []
-
-    @property
-    def is_over(self) -> bool:
-        """Whether nothing is left to do, or no time."""
-        return not self.searches or time.monotonic() >= self.deadline
-
-    def run(self, engine: Engine, report: Progress, max_tasks: float = np.inf) -> Floats | None:
-        """Work until all is decided, time is over or so many tasks are done; return an input in a case."""
-        ahead = max(AHEAD, 2 * engine.workers) if max_tasks == np.inf else 1
-        for done, result in enumerate(run_in_order(engine, self.take, ahead), 1):
-            if result.point is not None:
-                return np.asarray(result.point)
-            self.add(result, ahead)
-            if done == max_tasks or time.monotonic() >= self.deadline:
-                break
-            report("deciding cases", len(self.trees) + len(self.undecided), self.n_cases)
-        return None
-
-    def take(self) -> tuple[Subtree, float] | None:
-        """Return the next task and its time in seconds; None if there is none now."""
-        now = time.monotonic()
-        if now >= self.deadline:
-            return None
-        if now >= self.box_deadline:
-            self._leave_boxes()
-        for _ in range(len(self.searches)):
-            search = self.searches[0]
-            self.searches.rotate(-1)
-            if search.waiting:
-                subtree, roots = search.take()
-                self.running.append((search, roots))
-                end = min(self.deadline, self.box_deadline) if search.by_boxes else self.deadline
-                return subtree, end - now
-        return None
-
-    def add(self, result: Result, ahead: int) -> None:
-        """Take the result of the first task that was taken and not seen."""
-        search, roots = self.running.popleft()
-        waiting = sum(len(other.waiting) for other in self.searches)
-        search.add(result, roots, is_scarce=waiting < ahead)
-        self._finish(search)
-
-    def _leave_boxes(self) -> None:
-        """Go on with sides of units where boxes took their share of the time."""
-        for search in list(self.searches):
-            if isinstance(search, _BoxSubtrees):
-                search.give_up()
-                self._finish(search)
-
-    def _finish(self, search: _Subtrees) -> None:
-        """Take the answers of a search that has ended."""
-        if search.waiting or search.running or search not in self.searches:
-            return
-        self.searches.remove(search)
-        for k in search.cases:
-            if k not in search.is_open:
-                self.trees[k] = search.proof(k) if self.keep_trees else None
-            elif search.by_boxes and np.isfinite(self.box_deadline):
-                self.searches.append(_SideSubtrees((k,)))
-            else:
-                self.undecided.append(k)
+        """Return the tree that proves that a case is empty; None if none was kept."""
+        if not self.by_boxes:
+            return None if self.tree is None else self.tree.tree()
+        at = self.cases.index(case)
+        return case_trees(self.tree, self.sets, [k != at for k in range(len(self.cases))])[at]
 
 
 # -- what a process does with a subtree -------------------------------------------------------------------------------
@@ -282,14 +207,10 @@ class Subtree(NamedTuple):
 
     cases: tuple[int, ...]  #: numbers of the cases of a group, for boxes; of one case for sides of units
     by_boxes: bool
-    nodes: Any = None  #: open nodes, which have the numbers 0, 1, ...; None: the root
-    number: int = 1  #: of the task in its search, from 1
-    best: tuple[float, Floats] | None = None  #: the largest value that the search reached so far, and where (n,)
-
-    @property
-    def is_small(self) -> bool:
-        """Whether the task should return soon."""
-        return self.number <= SMALL_TASKS
+    nodes: Any  #: open nodes, which have the numbers 0, 1, ...; None: the root
+    is_small: bool  #: whether the task should return soon
+    number: int  #: of the task in its search, from 1
+    best: tuple[float, Floats] | None  #: the largest value that the search reached so far, and where (n,)
 
 
 class Result(NamedTuple):
@@ -333,9 +254,11 @@ def _split_boxes(question: Question, subtree: Subtree, seconds: float) -> Result
     found = boxes.search_part(cases, subtree.nodes, until, subtree.number, **options)
     if found.point is not None:
         return Result(found.point)
+    tree = found.trees if question.keep_trees else None
     if found.is_stuck:
-        return Result(is_open=tuple(k for k, is_open in zip(subtree.cases, found.is_open, strict=True) if is_open))
-    return Result(left=found.left, tree=found.trees if question.keep_trees else None)
+        is_open = tuple(k for k, is_open in zip(subtree.cases, found.is_open, strict=True) if is_open)
+        return Result(None, is_open, take_every(found.left, len(found.left.node), 1), tree)
+    return Result(left=found.left, tree=tree)
 
 
 def _split_sides(question: Question, subtree: Subtree, seconds: float) -> Result:
