@@ -373,7 +373,7 @@ def _map_tiles(net: Network, folder: Path, options: dict[str, Any], as_json: boo
         raise typer.Exit(INTERRUPTED) from None
     document = _add_time(found.describe(), perf_counter() - start)
     if as_json:
-        print_json(dict(document.values))
+        print_json({**document.values, "folder": str(folder)})
         return
     print_facts(document)
     print_next(command("report", folder / "tile-0-0.npz", "--out", "tile.html"), "explore one tile in a browser")
