@@ -19,7 +19,6 @@ from creases.regions._resources import map_in_threads
 from reference import load_case
 
 split = import_module("creases.regions._plane.split")
-vertices = import_module("creases.regions._space.vertices")
 
 
 @pytest.fixture(autouse=True)
@@ -116,84 +115,6 @@ def test_progress_is_reported_within_a_bend(monkeypatch) -> None:
         creases.plane(net, (-1, 1), progress=lambda what, done, total, counts=counts: counts.append(done))
         assert len(counts) > 6
         assert counts[-1] == 788
-
-
-def spaces_on_threads(net: creases.Network, threads: tuple[int, ...]) -> list[creases.SpacePartition]:
-    found = []
-    for number in threads:
-        torch.set_num_threads(number)
-        found.append(creases.space(net))
-    return found
-
-
-@pytest.fixture
-def small_lattices(monkeypatch) -> None:
-    """Use threads for lattices of any size, and let arrays grow often."""
-    monkeypatch.setattr(import_module("creases.regions._space.lattice.faces"), "THREADED", 1)
-    monkeypatch.setattr(import_module("creases.regions._space.lattice.lattice"), "THREADED", 1)
-    monkeypatch.setattr(import_module("creases.regions._space.lattice.lattice"), "ROOM", 16)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", ["m3_16x2", "m4_12x2"])
-def test_spaces_are_bit_equal_on_any_number_of_threads(name: str, small_lattices) -> None:
-    first, *others = spaces_on_threads(creases.read(load_case(name)), (1, 2, 3))
-    for part in others:
-        assert_equal(part, first)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_degenerate_spaces_are_bit_equal_on_any_number_of_threads(n: int, small_lattices) -> None:
-    rng = np.random.default_rng(n)
-    W, V = rng.integers(-2, 3, (8, n)).astype(float), rng.integers(-1, 2, (8, 8)).astype(float)
-    net = creases.read([(W, np.zeros(8)), (V, rng.integers(-1, 2, 8) / 2), (np.ones((1, 8)), np.zeros(1))])
-    first, *others = spaces_on_threads(net, (1, 2, 5))
-    for part in others:
-        assert_equal(part, first)
-
-
-@pytest.mark.slow
-def test_polygons_with_impossible_signs_are_cut_on_one_thread(small_lattices, monkeypatch) -> None:
-    net, asked = creases.read(load_case("m3_16x2")), []
-
-    def is_well(face, crossed, words, unit: int) -> bool:
-        asked.append(unit)
-        return len(asked) % 3 > 0
-
-    (expected,) = spaces_on_threads(net, (1,))
-    monkeypatch.setattr(import_module("creases.regions._space.lattice.thread_cuts"), "is_well", is_well)
-    assert_equal(spaces_on_threads(net, (2,))[0], expected)
-    assert len(asked) > 10
-
-
-@pytest.mark.slow
-def test_memory_limits_of_spaces_do_not_depend_on_the_number_of_threads(small_lattices) -> None:
-    net = creases.read(load_case("m4_12x2"))
-    held: list[list[int]] = []
-    for threads in (1, 3):
-        torch.set_num_threads(threads)
-        block = vertices.box_block(net, np.array([(-1.0, 1.0)] * 4))
-        held.append([])
-        list(vertices.finish_blocks(net, [block], watch=lambda regions, size: held[-1].append(size)))
-    assert held[0] == held[1]
-    assert len(held[0]) > 1
-
-
-@pytest.mark.slow
-def test_kernels_are_compiled_before_a_time_limit_counts(small_lattices) -> None:
-    from creases.regions._space.lattice import thread_cuts as range_kernel
-
-    def compiled() -> dict[str, int]:
-        kernels = {name: getattr(range_kernel, name) for name in range_kernel.__all__ if name != "GROUP"}
-        return {name: len(kernel.compiled.signatures) for name, kernel in kernels.items()}
-
-    torch.set_num_threads(2)
-    vertices.load_kernels()
-    before = compiled()
-    assert all(before.values())
-    creases.space(creases.read(load_case("m3_16x2")))
-    assert compiled() == before
 
 
 def wide_network(n_in: int) -> creases.Network:

@@ -1,6 +1,6 @@
 """Programs: networks as affine steps and bends, with functions that evaluate and analyse them."""
 
-from creases._program._affine import AFFINE_OPS, matrix_product
+from creases._program._affine import matrix_product
 from creases._program._forward_pass import ForwardPass, propagate
 from creases._program._gradients import activation_times_gradient, incoming_weights, outgoing_weights, pattern_gradients
 from creases._program._pieces import (
@@ -17,7 +17,6 @@ from creases._program._program import Program, check_chain, find_chain_break
 from creases._program._step import Step, apply_sides, sides_at
 
 __all__ = [
-    "AFFINE_OPS",
     "ForwardPass",
     "Program",
     "Step",

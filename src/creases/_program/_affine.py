@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -27,29 +28,15 @@ def _linear(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
 
 def _conv(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
     weight = tensors["weight"]
-    conv = partial(
-        _CONV[weight.ndim - 2],
-        weight=weight,
-        stride=tuple(options["stride"]),
-        padding=tuple(options["padding"]),
-        dilation=tuple(options["dilation"]),
-        groups=options["groups"],
-    )
+    sizes: Options = {name: tuple(options[name]) for name in ("stride", "padding", "dilation")}
+    conv = partial(_CONV[weight.ndim - 2], weight=weight, groups=options["groups"], **sizes)
     return convolve(conv, xs[0], max(len(weight), prod(weight.shape[1:])))
 
 
 def _conv_transpose(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
     weight = tensors["weight"]
-    return _CONV_TRANSPOSE[weight.ndim - 2](
-        xs[0],
-        weight,
-        None,
-        tuple(options["stride"]),
-        tuple(options["padding"]),
-        tuple(options["output_padding"]),
-        options["groups"],
-        tuple(options["dilation"]),
-    )
+    sizes: Options = {name: tuple(options[name]) for name in ("stride", "padding", "output_padding", "dilation")}
+    return _CONV_TRANSPOSE[weight.ndim - 2](xs[0], weight, groups=options["groups"], **sizes)
 
 
 def _scale(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
@@ -89,16 +76,10 @@ def _pad(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
 
 
 def _avg_pool(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    pool = _AVG_POOL[len(options["kernel"])]
-    return pool(
-        xs[0],
-        tuple(options["kernel"]),
-        tuple(options["stride"]),
-        tuple(options["padding"]),
-        options["ceil_mode"],
-        options["count_include_pad"],
-        **({"divisor_override": options["divisor"]} if "divisor" in options else {}),
-    )
+    pool: Any = _AVG_POOL[len(options["kernel"])]
+    sizes = (tuple(options[name]) for name in ("kernel", "stride", "padding"))
+    divisor = {"divisor_override": options["divisor"]} if "divisor" in options else {}
+    return pool(xs[0], *sizes, options["ceil_mode"], options["count_include_pad"], **divisor)  # type: ignore[no-any-return]
 
 
 def _adaptive_avg_pool(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
@@ -106,14 +87,8 @@ def _adaptive_avg_pool(xs: Sequence[Tensor], options: Options, tensors: Tensors)
 
 
 def _interpolate(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    return F.interpolate(
-        xs[0],
-        size=options.get("size"),
-        scale_factor=options.get("scale"),
-        mode=options["mode"],
-        align_corners=options["align_corners"],
-        antialias=options["antialias"],
-    )
+    how = {name: options[name] for name in ("mode", "align_corners", "antialias")}
+    return F.interpolate(xs[0], size=options.get("size"), scale_factor=options.get("scale"), **how)
 
 
 def _sum(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
@@ -124,25 +99,41 @@ def _matmul(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
     return matrix_product(tensors["matrix"], xs[0])
 
 
-#: Every affine operation by name. Each maps (inputs, options, tensors) to the *linear* part of the step;
-#: inputs carry a batch axis in front, options speak of the axes behind it.
-AFFINE_OPS: dict[str, Linear] = {
-    "linear": _linear,  # weight (out, in), acts on the last axis
-    "conv": _conv,  # weight (out, in / groups, *kernel); options stride, padding, dilation, groups
-    "conv_transpose": _conv_transpose,  # weight (in, out / groups, *kernel); options as conv, and output_padding
-    "scale": _scale,  # factor, broadcast against the value (without batch)
-    "add": _add,  # options signs: +1 or -1 for each input; inputs broadcast
-    "concat": _concat,  # options dim (batch not counted)
-    "stack": _stack,  # inputs broadcast and stacked along a new last axis: candidates of a choice
-    "reshape": _reshape,  # options shape
-    "permute": _permute,  # options dims (batch not counted)
-    "gather": _gather,  # index into the flattened value: slices, windows, repeats, any movement of entries
-    "pad": _pad,  # zeros around; options pads (as torch.nn.functional.pad). Another constant is in the offset
-    "avg_pool": _avg_pool,  # options kernel, stride, padding, ceil_mode, count_include_pad, perhaps divisor
-    "adaptive_avg_pool": _adaptive_avg_pool,  # options size
-    "interpolate": _interpolate,  # options size or scale, mode, align_corners, antialias
-    "sum": _sum,  # options dims (batch not counted), keepdim
-    "matmul": _matmul,  # matrix (m, k) times the value (..., k, n)
+@dataclass(frozen=True)
+class Operation:
+    """An affine operation, with all that analyses ask of one; no answer has a default, so none can be forgotten."""
+
+    linear: Linear  #: the *linear* part of the step, from its inputs, options and tensors
+    #: Of its matrix: "moves" one 1 in a row or none, "weights" those of the network, 0 and 1, "averages" rounded ones.
+    entries: Literal["moves", "weights", "averages"]
+    preserves_multiples: bool  #: whether it has no weights and treats all units alike
+
+
+#: Every affine operation by name. Inputs carry a batch axis in front, options speak of the axes behind it.
+AFFINE_OPS: dict[str, Operation] = {
+    "linear": Operation(_linear, "weights", False),  # weight (out, in), acts on the last axis
+    # weight (out, in / groups, *kernel); options stride, padding, dilation, groups
+    "conv": Operation(_conv, "weights", False),
+    # weight (in, out / groups, *kernel); options as conv, and output_padding
+    "conv_transpose": Operation(_conv_transpose, "weights", False),
+    "scale": Operation(_scale, "weights", False),  # factor, broadcast against the value (without batch)
+    "add": Operation(_add, "weights", False),  # options signs: +1 or -1 for each input; inputs broadcast
+    "concat": Operation(_concat, "moves", True),  # options dim (batch not counted)
+    # inputs broadcast and stacked along a new last axis: candidates of a choice
+    "stack": Operation(_stack, "moves", False),
+    "reshape": Operation(_reshape, "moves", True),  # options shape
+    "permute": Operation(_permute, "moves", True),  # options dims (batch not counted)
+    # index into the flattened value: slices, windows, repeats, any movement of entries
+    "gather": Operation(_gather, "moves", True),
+    # zeros around; options pads (as torch.nn.functional.pad). Another constant is in the offset
+    "pad": Operation(_pad, "moves", True),
+    # options kernel, stride, padding, ceil_mode, count_include_pad, perhaps divisor
+    "avg_pool": Operation(_avg_pool, "averages", True),
+    "adaptive_avg_pool": Operation(_adaptive_avg_pool, "averages", True),  # options size
+    # options size or scale, mode, align_corners, antialias
+    "interpolate": Operation(_interpolate, "averages", True),
+    "sum": Operation(_sum, "weights", True),  # options dims (batch not counted), keepdim
+    "matmul": Operation(_matmul, "weights", False),  # matrix (m, k) times the value (..., k, n)
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from creases._program._affine import AFFINE_OPS, linear_map
+from creases._program._affine import AFFINE_OPS, Operation, linear_map
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,11 @@ class Step:
         return self.op in BEND_OPS
 
     @property
+    def operation(self) -> Operation:
+        """What is known of the operation of an affine step."""
+        return AFFINE_OPS[self.op]
+
+    @property
     def offset(self) -> Tensor | None:
         """The constant of an affine step; None means zero."""
         return self.tensors.get("offset")
@@ -57,7 +62,7 @@ class Step:
 
     def linear(self, xs: Sequence[Tensor]) -> Tensor:
         """Apply the linear part of an affine step to directions (b, ...)."""
-        return AFFINE_OPS[self.op](xs, self.options, self.tensors)
+        return self.operation.linear(xs, self.options, self.tensors)
 
     def apply(self, xs: Sequence[Tensor]) -> Tensor:
         """Apply the step to values (b, ...)."""
@@ -74,7 +79,7 @@ class Step:
         """Return the sum of the magnitudes of the linear part's terms, given the magnitudes (b, ...) of its inputs."""
         tensors = {key: t.abs() if t.is_floating_point() else t for key, t in self.tensors.items()}
         options = self.options | {"signs": [1] * len(xs)} if self.op == "add" else self.options
-        return AFFINE_OPS[self.op](xs, options, tensors)
+        return self.operation.linear(xs, options, tensors)
 
     def magnitude(self, xs: Sequence[Tensor]) -> Tensor:
         """Return :meth:`linear_magnitude` of the affine step, with the offset as a further term."""

@@ -259,7 +259,7 @@ def search_form(net: Network) -> Form | None:
 
     None if the network has choices or operations with rounded weights, or too many numbers.
     """
-    if any(step.op != "relu" if step.is_bend else step.op not in PLAIN for step in net.steps):
+    if any(step.op != "relu" if step.is_bend else step.operation.entries == "averages" for step in net.steps):
         return None
     columns = [net.n_in, *(prod(net.steps[i].shape) for i in net.bends)]
     if (sum(columns) + 1) * (sum(net.sizes) + 1) > 4 * MAX_NUMBERS:
@@ -286,11 +286,6 @@ def _check_size(value: Tensor, path: str) -> None:
         )
 
 
-#: Affine steps that move entries without computing, and those whose weights are the numbers in the network.
-_MOVES = ("concat", "stack", "reshape", "permute", "gather", "pad")
-PLAIN = (*_MOVES, "linear", "conv", "conv_transpose", "scale", "add", "matmul", "sum")
-
-
 class _Builder:
     """Adds variables for units, and writes values as affine functions of them."""
 
@@ -311,7 +306,7 @@ class _Builder:
         some, error = step.linear(parts), None
         out, has_constant = _spread(some, used), bool(used[0])
         is_exact = _is_exact(step, [part[int(has_constant) :] for part in parts])
-        if step.op not in _MOVES and (has_constant or not is_exact):
+        if step.operation.entries != "moves" and (has_constant or not is_exact):
             terms = max(int(value[0].numel()) for value in values) * len(values) + 8
             error = gamma(terms) * _spread(_magnitude(step, parts, some), used)
             if step.op == "add":  # entries of one term are what they were
@@ -380,8 +375,8 @@ def _is_exact(step: Step, parts: list[Tensor]) -> bool:
 
     ``parts`` are the rows of its inputs that are not all 0.
     """
-    if step.op not in PLAIN or (step.op == "add" and len(parts) > 1):
-        return step.op in _MOVES
+    if step.operation.entries == "averages" or (step.op == "add" and len(parts) > 1):
+        return False
     value = parts[0].abs()
     if not bool(((value == 0) | (value == 1)).all()):
         return False

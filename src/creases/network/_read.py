@@ -76,12 +76,12 @@ def read(
         from creases.network._reading.modules import read_module
 
         return read_module(model, shape)
-    elif isinstance(model, str | Path):
-        net = _read_file(Path(model), shape, max_memory)
     elif _is_onnx(model):
         from creases.network._reading.onnx import read_onnx
 
-        net = read_onnx(model, shape, max_memory=max_memory)
+        return read_onnx(model, shape, max_memory=max_memory)
+    elif isinstance(model, str | Path):
+        net = _read_file(Path(model))
     elif isinstance(model, list | tuple):
         net = from_arrays(model, leak=leak)
     elif is_sklearn(model):
@@ -134,24 +134,20 @@ def _is_onnx(model: Any) -> bool:
     return is_file or type(model).__name__ == "ModelProto"
 
 
-def _read_file(path: Path, shape: tuple[int, ...] | None, max_memory: float | None) -> Network:
+def _read_file(path: Path) -> Network:
     suffix = path.suffix.lower()
     if suffix in _PICKLES:
         raise FileError(
             f"cannot read {path}: {suffix} files are pickles, which can run arbitrary code; load the model in Python "
             "and pass the module, creases.read(module), or save it as .onnx"
         )
-    if suffix not in (".onnx", ".safetensors", ".npz"):
+    if suffix not in (".safetensors", ".npz"):
         raise FileError(
             f"cannot read {path}: a network is an .onnx, .safetensors or .npz file, not one with "
             f"{f'suffix {suffix}' if suffix else 'no suffix'}"
         )
     if not path.is_file():
         raise FileError(f"cannot read {path}: there is no such file")
-    if suffix == ".onnx":
-        from creases.network._reading.onnx import read_onnx
-
-        return read_onnx(path, shape, max_memory=max_memory)
     if suffix == ".npz":
         return read_npz(path)
     program = load_program(path)

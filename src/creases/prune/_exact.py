@@ -27,12 +27,6 @@ from creases.prune._results import ExactResult, Reduction, Undecided
 #: Operators with rows and columns.
 LAYERS = ("linear", "conv", "conv_transpose")
 
-#: Operators without weights that treat all units alike and preserve multiples.
-UNIFORM = (
-    "relu", "choice", "gather", "reshape", "permute", "avg_pool", "adaptive_avg_pool", "concat", "pad", "sum",
-    "interpolate",
-)  # fmt: skip
-
 
 @dataclass(frozen=True, eq=False)
 class Reader:
@@ -175,7 +169,8 @@ def _between(net: Network, producer: int, readers: Sequence[Reader], place: Plac
             factor, shift = factor * part, shift * part + added
             continue
         scalar = step.op not in ("linear", "matmul", *LAYERS) and all(t.numel() == 1 for t in step.tensors.values())
-        if (step.op not in UNIFORM and not (step.op == "scale" and scalar)) or step.offset is not None:
+        is_uniform = step.is_bend or step.operation.preserves_multiples or (step.op == "scale" and scalar)
+        if not is_uniform or step.offset is not None:
             same = "equal" if scalar and same != "nothing" else "nothing"
         if not step.is_bend:
             ones = [torch.ones(1, *net.shapes[value], dtype=torch.float64) for value in step.inputs]

@@ -8,6 +8,7 @@ from torch import nn
 
 import creases
 from creases.errors import InputError
+from one_step import NETWORKS
 
 
 def test_a_network_with_pooling_is_rebuilt_of_torchs_layers(tmp_path: Path) -> None:
@@ -48,6 +49,13 @@ def test_a_constant_that_no_layer_can_take_stays_where_it_is() -> None:
     model = Shifted()
     x = torch.randn(5, 2)
     torch.testing.assert_close(creases.read(model, (2,)).module()(x.double()).float(), model(x))
+
+
+@pytest.mark.parametrize("name", [name for name, net in NETWORKS.items() if len(net.steps[0].inputs) == 1])
+def test_every_step_of_one_value_is_rebuilt(name: str) -> None:
+    net = NETWORKS[name]
+    x = torch.randn(5, *net.input_shape, dtype=torch.float64)
+    torch.testing.assert_close(net.module()(x), net(x))
 
 
 def test_a_residual_sum_is_refused() -> None:

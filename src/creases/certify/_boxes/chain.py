@@ -74,16 +74,14 @@ def pad_stages(net: Network, stages: list[Stage]) -> Chain | None:
     return Chain(net, tuple(stages), np.array(widths), W, b, leak)
 
 
-#: Operations whose matrices have weights of the network, 0 and 1 as their entries.
-_OPERATIONS = ("linear", "conv", "scale", "add", "matmul", "reshape", "permute", "gather", "concat", "pad", "relu")
-
-
 def read_stages(net: Network) -> list[Stage] | None:
     """Return the stages of a network in float64; None if it has choices or operations of other kinds, or is large.
 
     A value that only a later stage needs is carried through the stages in between.
     """
-    parts = None if any(step.op not in _OPERATIONS for step in net.steps) else _read_parts(net)
+    if any(step.op != "relu" if step.is_bend else step.operation.entries == "averages" for step in net.steps):
+        return None
+    parts = _read_parts(net)
     if parts is None:
         return None
     last = [max((other.level for other in parts if k in other.W), default=0) for k in range(len(parts))]

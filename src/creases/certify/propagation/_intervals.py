@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from creases._program import AFFINE_OPS, Step
+from creases._program import Step
 from creases.certify.proofs._rounding import TINY, UNIT, gamma
 from creases.errors import InputError
 from creases.network import Network
@@ -199,7 +199,7 @@ def _apply_by_sign(step: Step, plus: Sequence[Tensor], minus: Sequence[Tensor]) 
 
 
 def _linear(step: Step, values: Sequence[Tensor], options: dict[str, object], tensors: dict[str, Tensor]) -> Tensor:
-    return AFFINE_OPS[step.op](list(values), options, tensors)
+    return step.operation.linear(list(values), options, tensors)
 
 
 # -- rounding errors, a priori ----------------------------------------------------------------------------------------
@@ -207,9 +207,6 @@ def _linear(step: Step, values: Sequence[Tensor], options: dict[str, object], te
 
 #: Magnitudes whose products are far from underflow.
 SAFE = 1e-140
-
-#: Steps that only move numbers.
-_MOVES = ("reshape", "permute", "gather", "concat", "stack", "pad")
 
 
 def forward_terms(step: Step, shapes: Sequence[tuple[int, ...]]) -> int:
@@ -220,7 +217,7 @@ def forward_terms(step: Step, shapes: Sequence[tuple[int, ...]]) -> int:
     shapes
         Of the step's inputs.
     """
-    if step.op in _MOVES:
+    if step.operation.entries == "moves":
         return 0
     if step.op == "linear":
         return int(step.tensors["weight"].shape[1])
@@ -249,7 +246,7 @@ def backward_terms(step: Step, shapes: Sequence[tuple[int, ...]]) -> int:
 
 def underflow(step: Step, values: Sequence[Tensor]) -> float:
     """Return what products of a step's weights and values can lose by underflow: 0 unless some of them are tiny."""
-    if step.op in ("add", *_MOVES):
+    if not step.is_bend and (step.op == "add" or step.operation.entries == "moves"):
         return 0.0
     weights = [step.tensors[name] for name in ("weight", "factor", "matrix", "leak") if name in step.tensors]
     return TINY if any(_is_tiny(part) for part in (*weights, *values)) else 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from creases._files import write_atomically
 from creases._program._program import Program
 from creases._program._step import Step
-from creases.errors import FileError, InputError
+from creases.errors import FileError
 
 #: Version of the operators, old enough for every runtime in use.
 OPSET = 13
@@ -34,22 +34,18 @@ def write_onnx(program: Program, path: str | Path) -> Path:
 
 
 def _model(program: Program, onnx: Any) -> Any:
-    writer = _Writer(onnx)
+    dtype = np.dtype(str(program.dtype).removeprefix("torch."))
+    writer = _Writer(onnx, dtype)
     for i, step in enumerate(program.steps):
-        if step.op not in WRITERS:
-            raise InputError(
-                "network",
-                f"consist of the operations {', '.join(WRITERS)} to be written as ONNX",
-                f"{step.op} in step {i} ({step.path or step.op})",
-                "save it as .safetensors",
-            )
-        inputs, output = ["x" if value == 0 else f"value{value}" for value in step.inputs], f"value{i + 1}"
-        linear = output if step.offset is None else f"{output}.linear"
-        WRITERS[step.op](writer, step, inputs, linear)
+        inputs = ["x" if value == 0 else f"value{value}" for value in step.inputs]
+        output = f"value{i + 1}"
+        writer.step, writer.options, writer.shape = step, step.options, program.shapes[step.inputs[0]]
+        writer.inputs, writer.output = inputs, output if step.offset is None else f"{output}.linear"
+        WRITERS[step.op](writer)
         if step.offset is not None:
-            writer.node("Add", [linear, writer.tensor(step, "offset", output)], output)
+            writer.node("Add", [writer.output, writer.weight("offset")], output)
     writer.node("Identity", [f"value{len(program.steps)}" if program.steps else "x"], "y")
-    kind = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(str(program.dtype).removeprefix("torch.")))
+    kind = onnx.helper.np_dtype_to_tensor_dtype(dtype)
     graph = onnx.helper.make_graph(
         writer.nodes,
         "creases",
@@ -62,79 +58,124 @@ def _model(program: Program, onnx: Any) -> Any:
 
 
 class _Writer:
-    """The nodes and constants of a graph being built."""
+    """The nodes and constants of a graph being built, and the step that is written."""
 
-    def __init__(self, onnx: Any) -> None:
-        self.onnx = onnx
+    step: Step
+    options: dict[str, Any]  #: of the step
+    inputs: list[str]
+    output: str  #: of the step's linear part
+    shape: tuple[int, ...]  #: of its first input, without batch axis
+
+    def __init__(self, onnx: Any, dtype: np.dtype[Any]) -> None:
+        self.onnx, self.dtype = onnx, dtype
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
-    def node(self, op: str, inputs: list[str], output: str, **attributes: Any) -> None:
+    def node(self, op: str, inputs: Sequence[str], output: str = "", **attributes: Any) -> str:
+        output = output or self.output
         self.nodes.append(self.onnx.helper.make_node(op, inputs, [output], **attributes))
+        return output
 
-    def constant(self, array: NDArray[Any], name: str) -> str:
-        self.constants.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name))
-        return name
+    def constant(self, numbers: Any, name: str) -> str:
+        array = np.asarray(numbers)
+        array = np.ascontiguousarray(array, self.dtype if array.dtype.kind == "f" else np.int64)
+        self.constants.append(self.onnx.numpy_helper.from_array(array, f"{self.output}.{name}"))
+        return f"{self.output}.{name}"
 
-    def tensor(self, step: Step, name: str, output: str) -> str:
-        return self.constant(step.tensors[name].detach().cpu().numpy(), f"{output}.{name}")
-
-
-def _linear(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
-    weight = step.tensors["weight"].detach().cpu().numpy().T
-    writer.node("MatMul", [inputs[0], writer.constant(weight, f"{output}.weight")], output)
+    def weight(self, name: str) -> str:
+        return self.constant(self.step.tensors[name].detach().cpu().numpy(), name)
 
 
-def _add(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
-    total = ""
-    for k, (name, sign) in enumerate(zip(inputs, step.options["signs"], strict=True)):
-        if not total and sign == 1:
-            total = name
-            continue
-        name_k = f"{output}.{k}"
-        if not total:
-            writer.node("Neg", [name], name_k)
-        else:
-            writer.node("Add" if sign == 1 else "Sub", [total, name], name_k)
-        total = name_k
-    writer.node("Identity", [total], output)
+def _add(w: _Writer) -> None:
+    signs = w.options["signs"]
+    total = w.inputs[0] if signs[0] == 1 else w.node("Neg", w.inputs[:1], f"{w.output}.0")
+    for k, (name, sign) in enumerate(zip(w.inputs[1:], signs[1:], strict=True), start=1):
+        total = w.node("Add" if sign == 1 else "Sub", [total, name], f"{w.output}.{k}")
+    w.node("Identity", [total])
 
 
-def _reshape(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
-    shape = writer.constant(np.array([-1, *step.options["shape"]], np.int64), f"{output}.shape")
-    writer.node("Reshape", [inputs[0], shape], output)
+def _stack(w: _Writer) -> None:
+    axis = len(w.step.shape)
+    place, sizes = w.constant([axis], "axis"), w.constant([1, *w.step.shape[:-1], 1], "sizes")
+    parts = []
+    for k, name in enumerate(w.inputs):
+        long = w.node("Unsqueeze", [name, place], f"{w.output}.{k}.long")
+        parts.append(w.node("Expand", [long, sizes], f"{w.output}.{k}"))
+    w.node("Concat", parts, axis=axis)
 
 
-def _conv(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
-    options = step.options
-    writer.node(
-        "Conv",
-        [inputs[0], writer.tensor(step, "weight", output)],
-        output,
-        strides=list(options["stride"]),
-        pads=[*options["padding"], *options["padding"]],
-        dilations=list(options["dilation"]),
-        group=options["groups"],
+def _pad(w: _Writer) -> None:
+    before, after = w.options["pads"][::2][::-1], w.options["pads"][1::2][::-1]  # the last axis comes first
+    rest = [0] * (1 + len(w.step.shape) - len(before))
+    w.node("Pad", [*w.inputs, w.constant([*rest, *before, *rest, *after], "pads")])
+
+
+def _conv(w: _Writer) -> None:
+    names = {"strides": "stride", "dilations": "dilation", "output_padding": "output_padding"}
+    sizes: dict[str, Any] = {name: list(w.options[ours]) for name, ours in names.items() if ours in w.options}
+    w.node(
+        "Conv" if w.step.op == "conv" else "ConvTranspose",
+        [*w.inputs, w.weight("weight")],
+        pads=2 * list(w.options["padding"]),
+        group=w.options["groups"],
+        **sizes,
     )
 
 
-def _relu(writer: _Writer, step: Step, inputs: list[str], output: str) -> None:
-    if step.leak is None:
-        writer.node("Relu", inputs, output)
+def _average(w: _Writer) -> None:
+    """Write means along the axes behind the channels, by whatever rule, as a product with a matrix for each axis."""
+    axes = len(w.shape) - 1
+    for k, matrix in enumerate(reversed(_axis_matrices(w.step, w.shape[1:]))):
+        product = w.node("MatMul", [*w.inputs, w.constant(matrix, f"{k}.matrix")], f"{w.output}.{k}.product")
+        turn = [0, 1, axes + 1, *range(2, axes + 1)]  # the axis before comes last
+        w.inputs = [w.node("Transpose", [product], w.output if k == axes - 1 else f"{w.output}.{k}", perm=turn)]
+
+
+def _axis_matrices(step: Step, sizes: tuple[int, ...]) -> list[NDArray[np.float64]]:
+    """Return matrices (in, out) along each axis whose product is a step that treats axes one after another.
+
+    A unit vector along an axis, 1 along all others, becomes a row of its matrix along the axis, times a number.
+    """
+    total = step.linear([torch.ones(1, 1, *sizes, dtype=torch.float64)])[0, 0]
+    peak = np.unravel_index(int(total.abs().argmax()), total.shape)
+    matrices = []
+    for axis, n in enumerate(sizes):
+        along = [n if i == axis else 1 for i in range(len(sizes))]
+        units = torch.eye(n, dtype=torch.float64).reshape(n, 1, *along).expand(n, 1, *sizes)
+        row: Any = (slice(None), 0, *peak[:axis], slice(None), *peak[axis + 1 :])
+        rows = step.linear([units])[row]
+        matrices.append((rows / total[peak] if axis else rows).numpy())
+    return matrices
+
+
+def _relu(w: _Writer) -> None:
+    if w.step.leak is None:
+        w.node("Relu", w.inputs)
     else:
-        slope = torch.broadcast_to(step.leak.detach().cpu(), step.shape).numpy()
-        writer.node("PRelu", [inputs[0], writer.constant(slope, f"{output}.leak")], output)
+        slope = torch.broadcast_to(w.step.leak.detach().cpu(), w.step.shape).numpy()
+        w.node("PRelu", [*w.inputs, w.constant(slope, "leak")])
 
 
-#: Writer of each operation.
-WRITERS: dict[str, Callable[[_Writer, Step, list[str], str], None]] = {
-    "linear": _linear,
-    "scale": lambda writer, step, inputs, output: writer.node(
-        "Mul", [inputs[0], writer.tensor(step, "factor", output)], output
-    ),
-    "add": _add,
-    "concat": lambda writer, step, inputs, output: writer.node("Concat", inputs, output, axis=step.options["dim"] + 1),
-    "reshape": _reshape,
+#: Writer of each operation's linear part, or of a bend.
+WRITERS: dict[str, Callable[[_Writer], Any]] = {
+    "linear": lambda w: w.node("MatMul", [*w.inputs, w.constant(w.step.tensors["weight"].detach().cpu().T, "weight")]),
     "conv": _conv,
+    "conv_transpose": _conv,
+    "scale": lambda w: w.node("Mul", [*w.inputs, w.weight("factor")]),
+    "add": _add,
+    "concat": lambda w: w.node("Concat", w.inputs, axis=w.options["dim"] + 1),
+    "stack": _stack,
+    "reshape": lambda w: w.node("Reshape", [*w.inputs, w.constant([-1, *w.options["shape"]], "shape")]),
+    "permute": lambda w: w.node("Transpose", w.inputs, perm=[0, *(dim + 1 for dim in w.options["dims"])]),
+    "gather": lambda w: w.node("Gather", [w.node("Flatten", w.inputs, f"{w.output}.flat"), w.weight("index")], axis=1),
+    "pad": _pad,
+    **dict.fromkeys(("avg_pool", "adaptive_avg_pool", "interpolate"), _average),
+    "sum": lambda w: w.node(
+        "ReduceSum",
+        [*w.inputs, w.constant([dim + 1 for dim in w.options["dims"]], "axes")],
+        keepdims=int(w.options["keepdim"]),
+    ),
+    "matmul": lambda w: w.node("MatMul", [w.weight("matrix"), *w.inputs]),
     "relu": _relu,
+    "choice": lambda w: w.node("ReduceMax", w.inputs, axes=[-1], keepdims=0),
 }

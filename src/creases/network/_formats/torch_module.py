@@ -14,10 +14,10 @@ from creases._program._program import Program
 from creases._program._step import Step
 from creases.errors import InputError
 
-_CONV: dict[int, Any] = {1: nn.Conv1d, 2: nn.Conv2d, 3: nn.Conv3d}
-
-#: Steps that become modules with fixed weights between layers.
-FIXED = ("scale", "add", "permute", "pad", "avg_pool", "adaptive_avg_pool", "interpolate", "sum")
+_CONV: dict[str, Any] = {
+    "conv": {1: nn.Conv1d, 2: nn.Conv2d, 3: nn.Conv3d},
+    "conv_transpose": {1: nn.ConvTranspose1d, 2: nn.ConvTranspose2d, 3: nn.ConvTranspose3d},
+}
 
 
 def to_module(program: Program) -> nn.Sequential:
@@ -41,9 +41,8 @@ def to_module(program: Program) -> nn.Sequential:
             modules.append(_module(step, program.shapes[i]))
         i += 1
     model = nn.Sequential(*modules).to(program.dtype).eval()
-    x = torch.randn(3, *program.input_shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(
-        program.dtype
-    )
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(3, *program.input_shape, generator=generator, dtype=torch.float64).to(program.dtype)
     with torch.no_grad():
         expected, rebuilt = forward(program, x).double(), model(x).double()
     tolerance = 1e3 * torch.finfo(program.dtype).eps * float(expected.abs().max())
@@ -53,7 +52,7 @@ def to_module(program: Program) -> nn.Sequential:
 
 
 class Fixed(nn.Module):
-    """A step with fixed weights as a module."""
+    """A step that torch has no layer for as a module, with fixed weights."""
 
     def __init__(self, step: Step) -> None:
         super().__init__()
@@ -70,28 +69,24 @@ class Fixed(nn.Module):
 def _module(step: Step, before: tuple[int, ...]) -> nn.Module:
     if step.op == "linear":
         return _fill(nn.Linear(before[-1], step.shape[-1], _has_offset(step, 1), device="meta"), step)
-    if step.op == "conv":
+    if step.op in _CONV:
         weight, options = step.tensors["weight"], step.options
-        n = weight.ndim - 2
-        layer = _CONV[n](
-            weight.shape[1] * options["groups"],
-            weight.shape[0],
+        n, channels = weight.ndim - 2, [len(weight), weight.shape[1] * options["groups"]]
+        names = ("stride", "padding", "dilation", "output_padding")
+        layer = _CONV[step.op][n](
+            *(channels if step.op == "conv_transpose" else reversed(channels)),
             tuple(weight.shape[2:]),
-            stride=tuple(options["stride"]),
-            padding=tuple(options["padding"]),
-            dilation=tuple(options["dilation"]),
             groups=options["groups"],
             bias=_has_offset(step, n + 1),
             device="meta",
+            **{name: tuple(options[name]) for name in names if name in options},
         )
         return _fill(layer, step)
     if step.op == "relu":
         return _bend(step)
-    if step.op == "reshape":
+    if step.op == "reshape" and 1 in (len(step.shape), len(before)):
         return nn.Flatten() if len(step.shape) == 1 else nn.Unflatten(1, step.shape)
-    if step.op in FIXED:
-        return Fixed(step)
-    raise InputError("network", "consist of steps that torch has layers for", f"{step.path or step.op} ({step.op})")
+    return Fixed(step)
 
 
 def _has_offset(step: Step, axes: int) -> bool:
@@ -108,7 +103,7 @@ def _fill(layer: Any, step: Step) -> nn.Module:
     weight = step.tensors["weight"].detach().clone()
     layer.weight = nn.Parameter(weight)
     if step.offset is not None:
-        layer.bias = nn.Parameter(step.offset.detach().reshape(-1).expand(len(weight)).clone())
+        layer.bias = nn.Parameter(step.offset.detach().reshape(-1).expand(len(layer.bias)).clone())
     return layer  # type: ignore[no-any-return]
 
 

@@ -18,12 +18,6 @@ from creases.errors import LimitError
 #: What older versions of torch lack.
 _REDUCTION = getattr(torch.Tag, "reduction", None)
 
-#: Products of matrices: the last two operands are multiplied.
-_PRODUCTS = (torch.ops.aten.mm, torch.ops.aten.addmm, torch.ops.aten.bmm, torch.ops.aten.baddbmm)
-
-#: What puts its operands side by side.
-_JOINS = (torch.ops.aten.cat, torch.ops.aten.stack)
-
 
 class AllocationLimit(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Refuses a torch operation whose results, with the tensors that are alive, would take more than a limit.
@@ -91,14 +85,17 @@ def _result_bytes(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> int
         return 8 * prod(args[0])
     if torch.Tag.pointwise in func.tags:
         return 8 * prod(np.broadcast_shapes(*(tuple(leaf.shape) for leaf in tensors)))
-    if func._overloadpacket in _PRODUCTS:
-        return 8 * prod(tensors[-2].shape[:-1]) * tensors[-1].shape[-1]
-    if func._overloadpacket in _JOINS:
-        return 8 * sum(leaf.numel() for leaf in tensors)
-    if func._overloadpacket is torch.ops.aten.arange:
-        return 8 * _count_range(*args)
-    if func._overloadpacket is torch.ops.aten.convolution:
-        return 8 * prod(max(size, 0) for size in _convolution_shape(*args))
+    match func._schema.name.removeprefix("aten::"):
+        case "mm" | "addmm" | "bmm" | "baddbmm":  # the last two operands are multiplied
+            return 8 * prod(tensors[-2].shape[:-1]) * tensors[-1].shape[-1]
+        case "cat" | "stack":
+            return 8 * sum(leaf.numel() for leaf in tensors)
+        case "arange":
+            start, end, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
+            count = (end - start) / step if step else 0.0
+            return 8 * max(ceil(count), 0) if isfinite(count) else 0
+        case "convolution":
+            return 8 * prod(max(size, 0) for size in _convolution_shape(*args))
 
     def to_meta(leaf: Any) -> Any:
         if isinstance(leaf, Tensor):
@@ -111,13 +108,6 @@ def _result_bytes(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> int
     except Exception:  # no rule for sizes: torch says what is wrong, or its results are no larger than its inputs
         return 0
     return sum(leaf.numel() * leaf.element_size() for leaf in _tensors(out))
-
-
-def _count_range(start: float, end: float | None = None, step: float = 1) -> int:
-    """Return how many numbers a range has; 0 for one that torch refuses."""
-    low, high = (0, start) if end is None else (start, end)
-    count = (high - low) / step if step else 0.0
-    return max(ceil(count), 0) if isfinite(count) else 0
 
 
 def _convolution_shape(

@@ -56,7 +56,10 @@ def _network(layers: list[tuple[Floats, Floats]], bend: str, leak: dict[str, Ten
 
 def _layer(layer: Any, i: int) -> tuple[np.ndarray, np.ndarray]:
     try:
-        weight, bias = (_numbers(part) for part in layer)
+        pair = [part.detach().cpu().numpy() if isinstance(part, Tensor) else np.asarray(part) for part in layer]
+        if any(part.dtype.kind not in "biuf" for part in pair):
+            raise TypeError(f"entries of type {' and '.join(str(part.dtype) for part in pair)}")
+        weight, bias = (part.astype(np.float64) for part in pair)
     except (TypeError, ValueError) as error:
         raise InputError("model", "be a list of pairs (W, b) of numeric arrays", f"{error} (layer {i})") from None
     if weight.ndim != 2 or bias.shape != (weight.shape[0],):
@@ -67,13 +70,6 @@ def _layer(layer: Any, i: int) -> tuple[np.ndarray, np.ndarray]:
     if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
         raise InputError("model", "have finite weights", f"NaN or infinity in layer {i}")
     return weight, bias
-
-
-def _numbers(part: Any) -> np.ndarray:
-    array = part.detach().cpu().numpy() if isinstance(part, torch.Tensor) else np.asarray(part)
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"entries of type {array.dtype}")
-    return array.astype(np.float64)
 
 
 def read_npz(path: Path) -> Network:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -61,7 +61,7 @@ class ProgramBuilder:
         numbers = tuple(value.number for value in inputs)
         step = Step(op, numbers, (), options or {}, tensors, self.path)
         example = step.apply([value.example for value in inputs])
-        self.steps.append(Step(op, numbers, tuple(example.shape[1:]), options or {}, tensors, self.path))
+        self.steps.append(replace(step, shape=tuple(example.shape[1:])))
         return Value(len(self.steps), example)
 
     def needed_steps(self, output: Value) -> list[Step]:
@@ -73,8 +73,8 @@ class ProgramBuilder:
         order = [number for number in sorted(needed) if number]
         new = {0: 0} | {number: i + 1 for i, number in enumerate(order)}
         return [
-            Step(s.op, tuple(new[n] for n in s.inputs), s.shape, s.options, s.tensors, s.path)
-            for s in (self.steps[number - 1] for number in order)
+            replace(step, inputs=tuple(new[n] for n in step.inputs))
+            for step in (self.steps[number - 1] for number in order)
         ]
 
     # -- constants ----------------------------------------------------------------------------------------------------

@@ -89,9 +89,9 @@ def read_module(model: nn.Module, input_shape: tuple[int, ...] | None) -> Networ
     """Read a torch module: its function in eval mode, in float64. The module itself does not change."""
     model = getattr(model, "_orig_mod", model)  # of torch.compile
     _check_module(model)
-    drops = (part for part in model.modules() if isinstance(part, nn.modules.dropout._DropoutNd) and part.p > 0)
-    others = (part for part in model.modules() if isinstance(part, nn.modules.batchnorm._BatchNorm | nn.RReLU))
-    active = {type(part).__name__ for part in (*drops, *others) if part.training}
+    kinds = nn.modules.dropout._DropoutNd | nn.modules.batchnorm._BatchNorm | nn.RReLU
+    parts = (part for part in model.modules() if part.training and isinstance(part, kinds))
+    active = {type(part).__name__ for part in parts if getattr(part, "p", 1) > 0}
     if active:
         message = f"the model is in train mode, which changes its {' and '.join(sorted(active))}"
         warnings.warn(f"{message}: it is read as in eval mode; call model.eval() first", stacklevel=3)

@@ -248,10 +248,8 @@ class _CouplingSurvey(Survey):
             made = output_tensors(layer).tensors if isinstance(layer, AFFINE_LAYERS) else ()
             read: list[int] = self.flow.columns[path].tolist() if path in self.flow.columns else []
             for names, units in ((made, self._output_units(path)), (input_tensors(layer).tensors, read)):
-                why = next(
-                    (why for name, _ in names if (why := fixed_tensor_reason(layer, path, name, self.shared))), ""
-                )
-                if why:
+                reasons = (fixed_tensor_reason(layer, path, name, self.shared) for name, _ in names)
+                if why := next(filter(None, reasons), ""):
                     self.tracker.fix(units, why)
         unused = [path for path in self.flow.first if path not in self.flow.columns]
         self.tracker.refuse(unused, "forward does not call it as a layer")

@@ -153,8 +153,9 @@ class UnitTracker:
 
     def run(self, model: nn.Module, data: Tensor) -> Flow:
         """Run the model on data (batch, *shape), which have no units."""
-        handles = [m.register_forward_pre_hook(self._enter(path)) for path, m in self.modules.items()]
-        handles += [m.register_forward_hook(self._leave(path)) for path, m in self.modules.items()]
+        handles = [m.register_forward_hook(self._leave(path)) for path, m in self.modules.items()]
+        for path, m in self.modules.items():
+            handles.append(m.register_forward_pre_hook(lambda *_, path=path: self.within.append(path)))
         try:
             self._finish(model(self.wrap(data.clone(), None, frozenset())))
         finally:
@@ -176,9 +177,6 @@ class UnitTracker:
             self.flow.refused.setdefault(owner, why)
 
     # -- modules ------------------------------------------------------------------------------------------------------
-
-    def _enter(self, path: str) -> Callable[[nn.Module, Any], None]:
-        return lambda module, args: self.within.append(path)
 
     def _leave(self, path: str) -> Callable[[nn.Module, Any, Any], None]:
         def leave(module: nn.Module, args: Any, out: Any) -> None:
@@ -321,15 +319,11 @@ class UnitTracker:
         self._record_columns(path, x, -1 if base == "linear" else 1, owners)
         layer = self.modules[path]
         if is_grouped(layer):
-            self._enter_groups(path, layer, owners)
+            self.refuse([path], f"it is a convolution in {layer.groups} groups")
+            self.refuse(owners, f"they enter {path!r}, a convolution in {layer.groups} groups")
         axis = out.ndim - 1 if base == "linear" else 1
         numbers = torch.arange(out.shape[axis], dtype=torch.int32, device=out.device) + self.flow.first[path]
         return self.wrap(out, spread(numbers, axis, out.ndim), frozenset([path]))
-
-    def _enter_groups(self, path: str, layer: nn.Module, owners: Owners) -> None:
-        """Refuse the units that a grouped convolution reads and produces."""
-        self.refuse([path], f"it is a convolution in {layer.groups} groups")
-        self.refuse(owners, f"they enter {path!r}, a convolution in {layer.groups} groups")
 
     def _carrier(self, base: str, args: Any, kwargs: Any, out: Tensor, owners: Owners) -> Any:
         """Record the units that a layer with entries per unit reads; its output keeps their labels."""

@@ -61,8 +61,7 @@ def space(
         ``"lp"`` traverses regions across facets, for more dimensions; its regions have no vertices. ``"auto"`` chooses
         by the dimension.
     n_jobs
-        Number of processes that share the work. Each uses as many threads as torch does for large partitions, with the
-        same result.
+        Number of processes that share the work, with the same result.
     max_regions, max_seconds, max_memory
         Stop at this number of regions, seconds, or bytes held (about): the result has the regions so far, ``complete``
         is False and ``ended`` says why. So does Ctrl-C, once some regions are finished: with ``"lp"`` one, with

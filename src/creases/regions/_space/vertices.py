@@ -20,7 +20,6 @@ from creases._program import propagate
 from creases._typing import Floats
 from creases.network import Network
 from creases.regions._plane.perceptron import perceptron_layers
-from creases.regions._resources import thread_count
 from creases.regions._space.lattice import Lattice, box_lattice, join_lattices, merge_regions
 from creases.regions._tolerance import SIGN_TOLERANCE
 
@@ -128,8 +127,7 @@ class Block:
 
 def load_kernels() -> None:
     """Load the compiled loops: on a machine that never ran them they take seconds to compile."""
-    for threads in {1, min(2, thread_count())}:
-        box_lattice(np.array([[-1.0, 1.0], [-1.0, 1.0]]), 1).cut(0, 0, 1, np.zeros(1), 0, 1, threads=threads)
+    box_lattice(np.array([[-1.0, 1.0], [-1.0, 1.0]]), 1).cut(0, 0, 1, np.zeros(1), 0, 1)
 
 
 def box_block(net: Network, box: Floats) -> Block:

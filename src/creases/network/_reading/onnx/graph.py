@@ -82,6 +82,8 @@ def read_onnx(model: Any, input_shape: Sequence[int] | None = None, *, max_memor
     if isinstance(model, str | Path):
         try:
             model = onnx.load(model)
+        except FileNotFoundError:
+            raise FileError(f"cannot read {source}: there is no such file") from None
         except Exception as problem:
             raise FileError(f"cannot read {source} as an ONNX file: {problem}") from problem
     if model.functions:

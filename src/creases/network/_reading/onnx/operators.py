@@ -268,11 +268,8 @@ def _reshape(node: Node, x: Tensor, shape: Tensor | None = None) -> Tensor:
 
 
 def _squeeze(node: Node, x: Tensor, axes: Tensor | None = None) -> Tensor:
-    listed = node.integers("axes", axes)
-    listed = (
-        [axis for axis, n in enumerate(x.shape) if n == 1] if listed is None else [axis % x.ndim for axis in listed]
-    )
-    return x.squeeze(tuple(axis for axis in listed if axis or not _is_one_sample(x)))
+    listed = node.integers("axes", axes, [axis for axis, n in enumerate(x.shape) if n == 1])
+    return x.squeeze(tuple(axis % x.ndim for axis in listed if axis % x.ndim or not _is_one_sample(x)))
 
 
 def _is_one_sample(x: Tensor) -> bool:
@@ -405,9 +402,9 @@ SHAPES: dict[str, Callable[..., Any]] = {
 
 Operator = Callable[..., Any]
 
-#: ONNX element types that are floating point; they are all read as float64.
-_FLOATS = (1, 10, 11, 16)
-_INTEGERS = {2: torch.uint8, 3: torch.int8, 5: torch.int16, 6: torch.int32, 7: torch.int64, 9: torch.bool}
+#: ONNX's element types; all that are floating point are read as float64.
+_KINDS = {2: torch.uint8, 3: torch.int8, 5: torch.int16, 6: torch.int32, 7: torch.int64, 9: torch.bool}
+_KINDS |= dict.fromkeys((1, 10, 11, 16), torch.float64)
 
 
 def _gemm(node: Node, a: Tensor, b: Tensor, c: Tensor | None = None) -> Tensor:
@@ -445,12 +442,9 @@ def _clip(node: Node, x: Tensor, low: Tensor | None = None, high: Tensor | None 
 
 
 def _cast(node: Node, x: Tensor) -> Tensor:
-    to = node.get("to")
-    if to in _FLOATS:
-        return x if x.is_floating_point() else x.to(torch.float64)
-    if to not in _INTEGERS:
+    if (to := node.get("to")) not in _KINDS:
         raise node.error(f"casts to the element type {to}, which cannot be read")
-    return x.to(_INTEGERS[to])
+    return x.to(_KINDS[to])
 
 
 def _constant(node: Node) -> Tensor:
@@ -466,8 +460,9 @@ def _plain(function: Callable[..., Any]) -> Operator:
     return lambda node, *xs: function(*xs)
 
 
-#: Operators of one input that torch has under the same name, in lower case, beside those that are read or refused.
-_OF_TORCH = "Relu Abs Neg Sigmoid Tanh Erf Exp Log Sqrt Reciprocal Sin Cos Sign Floor Ceil Round"
+#: Operators that torch has under the same name, in lower case, whether they are read or refused.
+_OF_TORCH = "Relu Abs Neg Add Sub Mul Pow Greater Less Where Sigmoid Tanh Erf Exp Log Sqrt Reciprocal Sin Cos Sign"
+_OF_TORCH += " Floor Ceil Round"
 _OF_FUNCTIONAL = "Elu Selu Celu Gelu Mish HardSwish Softplus Softsign"
 
 
@@ -482,15 +477,11 @@ OPERATORS: dict[str, Operator] = {
     **{name: _plain(getattr(F, name.lower())) for name in _OF_FUNCTIONAL.split()},
     "Gemm": _gemm,
     "MatMul": _matmul,
-    "Add": _plain(torch.add),
-    "Sub": _plain(torch.sub),
-    "Mul": _plain(torch.mul),
     "Div": lambda node, a, b: (
         a / b if a.is_floating_point() or b.is_floating_point() else torch.div(a, b, rounding_mode="trunc")
     ),
     "Sum": lambda node, *xs: reduce(torch.add, xs),
     "Mean": lambda node, *xs: reduce(torch.add, xs) / len(xs),
-    "Pow": _plain(torch.pow),
     "Identity": _plain(lambda x: x),
     "Dropout": lambda node, x, *_: x,
     "Cast": _cast,
@@ -508,12 +499,9 @@ OPERATORS: dict[str, Operator] = {
     "Min": lambda node, *xs: reduce(torch.minimum, xs),
     "HardSigmoid": lambda node, x: torch.clamp(x * node.number("alpha", 0.2) + node.number("beta", 0.5), 0.0, 1.0),
     "Equal": _plain(torch.eq),
-    "Greater": _plain(torch.gt),
     "GreaterOrEqual": _plain(torch.ge),
-    "Less": _plain(torch.lt),
     "LessOrEqual": _plain(torch.le),
     "Not": _plain(torch.logical_not),
-    "Where": _plain(torch.where),
     "Softmax": _softmax(F.softmax),
     "LogSoftmax": _softmax(F.log_softmax),
     "ArgMax": lambda node, x: torch.argmax(x, dim=node.get("axis", 0), keepdim=bool(node.get("keepdims", 1))),

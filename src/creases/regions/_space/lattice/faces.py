@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-from itertools import pairwise
 from math import factorial
 from typing import Any, NamedTuple
 
@@ -12,11 +10,7 @@ from numpy.typing import NDArray
 
 from creases._compiled import jit, jit_internal
 from creases._typing import Floats
-from creases.regions._resources import map_in_threads, thread_count
 from creases.regions._space.lattice.lattice import Ints, Lattice
-
-#: The corners of so many faces of dimension 0, half as many of dimension 1, ... are found on one thread.
-THREADED = 2**16
 
 
 class Faces(NamedTuple):
@@ -28,24 +22,11 @@ class Faces(NamedTuple):
 
     def corners(self, k: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the vertices of the faces of dimension k >= 1, and where those of each face begin."""
-        count, threads = int(self.counts[k]), thread_count()
-        if count << k < THREADED:
-            threads = 1
-        bounds = pairwise([count * i // threads for i in range(threads + 1)])
-        parts = list(map_in_threads(partial(self._corners, k), bounds, threads))
-        ends = np.cumsum([0, *(len(corners) for corners, _ in parts)])
-        starts = [part[:-1] + end for (_, part), end in zip(parts, ends[:-1], strict=True)]
-        return np.concatenate([corners for corners, _ in parts]), np.concatenate([*starts, ends[-1:]])
-
-    def _corners(self, k: int, bounds: tuple[int, int]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the vertices of a range of faces, and where those of each face begin, and the last ends."""
-        count = bounds[1] - bounds[0]
+        count = int(self.counts[k])
         starts, out = np.zeros(count + 1, np.int64), np.empty(2 ** (k + 1) * count, np.int32)
-        while True:
-            size = face_corners(self.counts, self.starts, self.lists, k, *bounds, out, starts)
-            if size <= len(out):
-                return out[:size], starts
+        while (size := face_corners(self.counts, self.starts, self.lists, k, out, starts)) > len(out):
             out = np.empty(size, np.int32)
+        return out[:size], starts
 
     def centers(self, vertices: Floats, corners: NDArray[np.int32], starts: NDArray[np.int64]) -> Floats:
         """Return the mean (R, n) of the corners of every region."""
@@ -98,10 +79,8 @@ Array = NDArray[Any]
 
 
 @jit
-def face_corners(
-    counts: Array, starts: Array, lists: Array, k: int, lo: int, hi: int, out: Array, out_starts: Array
-) -> int:
-    """Write the vertices of the faces lo..hi of dimension k >= 1; return their number.
+def face_corners(counts: Array, starts: Array, lists: Array, k: int, out: Array, out_starts: Array) -> int:
+    """Write the vertices of the faces of dimension k >= 1; return their number.
 
     If that is larger than ``out``, call again. A vertex of a face of dimension k is on at least k of its facets, so
     k - 1 of them need not be looked at.
@@ -112,8 +91,8 @@ def face_corners(
     visited = np.full(begin, -1, np.int32)
     faces, facets = np.empty(begin + 1, np.int32), np.empty(begin + 1, np.int32)
     n = 0
-    for c in range(lo, hi):
-        out_starts[c - lo] = n
+    for c in range(counts[k]):
+        out_starts[c] = n
         faces[0] = begin + c
         size = 1
         for dimension in range(k, 0, -1):
@@ -131,7 +110,7 @@ def face_corners(
             if n + j < len(out):
                 out[n + j] = faces[j]
         n += size
-    out_starts[hi - lo] = n
+    out_starts[counts[k]] = n
     return n
 
 

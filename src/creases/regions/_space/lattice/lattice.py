@@ -17,14 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats
-from creases.regions._resources import thread_count
-from creases.regions._space.lattice.thread_cuts import ThreadCuts
 
 Ints = NDArray[np.integer]
 
-
-#: A complex with fewer faces is cut on one thread.
-THREADED = 2**16
 
 #: Capacity of even a small complex, in faces; reallocation costs more than memory that stays unused.
 ROOM = 16384
@@ -72,7 +67,6 @@ class Lattice:
         """
         self.counts = np.array([len(data), *(len(sizes) for sizes, _ in faces)], np.int64)
         self.ends = np.array([0, *(len(lists) for _, lists in faces)], np.int64)
-        self._gaps = np.zeros_like(self.ends)  # entries between what threads have written
         n, size = len(faces) + 1, 2 * int(self.counts.max()) + room  # the same capacity for vertices, faces and regions
         self.starts, self.sizes = np.empty((n, size), np.int64), np.empty((n, size), np.int32)
         self.lists = np.empty((n, 4 * int(self.ends.max()) + 8 * room), np.int32)
@@ -113,8 +107,7 @@ class Lattice:
         per_face = sum(array.itemsize for array in arrays)
         rows = self.n_vertices * (self.data.itemsize * self.data.shape[1] + self.keys.itemsize)
         regions = self.count * self.sides.itemsize * self.sides.shape[1]
-        entries = (self.ends - self._gaps).sum()
-        return int(self.counts.sum() * per_face + entries * self.lists.itemsize + rows + regions)
+        return int(self.counts.sum() * per_face + self.ends.sum() * self.lists.itemsize + rows + regions)
 
     def faces(self, k: int, ids: Ints | slice = slice(None)) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the sizes and facets, in sequence, of faces of dimension k >= 1."""
@@ -134,7 +127,6 @@ class Lattice:
         start: int,
         stop: int,
         limit: int = np.iinfo(np.int64).max,
-        threads: int | None = None,
     ) -> int:
         """Cut by the zeros of columns of ``data``: units ``start`` to ``stop`` of a stage; return the first not done.
 
@@ -148,19 +140,12 @@ class Lattice:
             For every unit of the stage: values at new vertices within it are 0.
         limit
             Number of regions from which on no more units are cut.
-        threads
-            Number of threads; by default one for a small complex, for others as many as torch uses.
         """
         while start < stop and self.count <= limit:
-            arrays: tuple[Any, ...] = (
+            start, is_full = _kernel().cut_by_units(
                 (self.starts, self.sizes, self.lists), self.counts, self.ends, self.data, self.keys, self.creases,
-                self.sides, self._work, (column, unit, side), tolerance,
+                self.sides, self._work, (column, unit, side), tolerance, start, stop, limit,
             )  # fmt: skip
-            number = threads or (1 if self.counts.sum() < THREADED else thread_count())
-            if number == 1:
-                start, is_full = _kernel().cut_by_units(*arrays, start, stop, limit)
-            else:
-                start, is_full = ThreadCuts(number, self._gaps, *arrays).cut(start, stop, limit)
             if is_full:
                 self._grow()
         return start
@@ -192,11 +177,11 @@ class Lattice:
     def compact(self) -> None:
         """Free the space of lists that are no longer in use."""
         for k in range(2, self.n + 1):
-            if 2 * self.sizes[k, : self.counts[k]].sum() < self.ends[k] - self._gaps[k]:
+            if 2 * self.sizes[k, : self.counts[k]].sum() < self.ends[k]:
                 sizes, lists = self.faces(k)
                 self.starts[k, : len(sizes)] = np.cumsum(sizes) - sizes
                 self.lists[k, : len(lists)] = lists
-                self.ends[k], self._gaps[k] = len(lists), 0
+                self.ends[k] = len(lists)
 
     def part(self, regions: Ints) -> Lattice:
         """Return the complex of these regions alone, with all their faces."""

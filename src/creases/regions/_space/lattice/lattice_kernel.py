@@ -39,19 +39,13 @@ def all_words(
 ) -> None:
     """Compute the words of the faces of all dimensions."""
     vertex_words(data, 0, counts[0], column, count, out[0])
-    for k in range(1, len(counts)):
-        face_words(face, k, 0, counts[k], out)
-
-
-@jit_internal
-def face_words(face: tuple[Array, Array, Array], k: int, lo: int, hi: int, out: Array) -> None:
-    """Compute the words of the faces lo..hi of dimension k >= 1 from those of dimension k - 1."""
     starts, sizes, lists = face
-    for f in range(lo, hi):
-        word = np.uint64(0)
-        for i in range(starts[k, f], starts[k, f] + sizes[k, f]):
-            word |= out[k - 1, lists[k, i]]
-        out[k, f] = word
+    for k in range(1, len(counts)):
+        for f in range(counts[k]):
+            word = np.uint64(0)
+            for i in range(starts[k, f], starts[k, f] + sizes[k, f]):
+                word |= out[k - 1, lists[k, i]]
+            out[k, f] = word
 
 
 @jit_internal
@@ -74,28 +68,25 @@ def select(word: Any, condition: bool) -> Any:
 
 
 @jit_internal
-def signs_met(words: Array, lo: int, hi: int, unit: int) -> int:
-    """Return which signs a unit has at the vertices lo..hi: the sum of 1, 2, 4 for +, -, 0."""
+def signs_met(words: Array, count: int, unit: int) -> int:
+    """Return which signs a unit has at the first vertices: the sum of 1, 2, 4 for +, -, 0."""
     met = 0
-    for v in range(lo, hi):
+    for v in range(count):
         signs: Any = np.int64(mask(words[v], unit))
         met |= signs | np.int64(signs == 0) << 2
     return met
 
 
 @jit_internal
-def crossed_faces(words: Array, sizes: Array, lo: int, hi: int, unit: int, crossed: Array) -> tuple[int, int]:
-    """Write which of the faces lo..hi the crease of a unit cuts, from ``crossed[lo]`` on.
-
-    Returns their number and their number of facets.
-    """
-    n, entries = lo, 0
-    for f in range(lo, hi):
+def crossed_faces(words: Array, sizes: Array, count: int, unit: int, crossed: Array) -> tuple[int, int]:
+    """Write which of the first faces the crease of a unit cuts; return their number and their number of facets."""
+    n = entries = 0
+    for f in range(count):
         is_cut: Any = np.int64(mask(words[f], unit) == 3)
         crossed[n] = f  # kept where it is cut: a branch would often be mispredicted
         n += is_cut
         entries += is_cut * sizes[f]
-    return n - lo, entries
+    return n, entries
 
 
 @jit_internal
@@ -222,7 +213,6 @@ def split_faces(
     low_minus, low_cut = low_parts
     face_words, low_words, lowest_words = words
     visited = np.full(len(lowest_words) if touched else 1, -1, np.int32)
-    unused = len(low_lists) - 1  # written, never read
     for c in range(len(crossed)):
         f = crossed[c]
         lo, hi = starts[f], starts[f] + sizes[f]
@@ -230,8 +220,7 @@ def split_faces(
         starts[f] = end
         low_starts[between] = low_end
         upper = lower = new = np.uint64(0)
-        # Entries are written and kept where they count: branches would be mispredicted half of the time. (In the
-        # dimension below the place after those kept may be another thread's.)
+        # Entries are written and kept where they count: branches would be mispredicted half of the time.
         for i in range(lo, hi):
             g = lists[i]
             word = low_words[g]
@@ -242,7 +231,7 @@ def split_faces(
             upper |= select(word, is_upper)
             h = low_cut[g]
             h = h if is_cut else 0
-            low_lists[low_end if is_cut else unused] = h
+            low_lists[low_end] = h
             low_end += is_cut
             new |= select(lowest_words[h], is_cut)
             if touched and not is_cut:
@@ -309,12 +298,12 @@ def find_crossed(
     starts, sizes, lists = face
     column, units, unit = group
     while True:
-        met = signs_met(words[0], 0, counts[0], unit)
+        met = signs_met(words[0], counts[0], unit)
         if met == 1 or not met & 1:
             return met
         odd = -1
         for k in range(1, len(counts)):
-            n_crossed[k], entries[k] = crossed_faces(words[k], sizes[k], 0, counts[k], unit, crossed[k])
+            n_crossed[k], entries[k] = crossed_faces(words[k], sizes[k], counts[k], unit, crossed[k])
             if k == 2:
                 level = (starts[2], sizes[2], lists[2])
                 odd = odd_polygon(
