@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from creases._program._affine import AFFINE_OPS
-from creases._program._step import BEND_OPS, Step
+from creases._program._step import AFFINE_OPS, BEND_OPS, Step
 from creases.network import Network
 
 _WINDOWS = {"stride": [2, 1], "padding": [1, 0], "dilation": [1, 2], "groups": 2}

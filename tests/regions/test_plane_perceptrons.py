@@ -81,7 +81,7 @@ def test_a_product_and_a_sum_of_an_onnx_file_are_one_layer(tmp_path) -> None:
         np.testing.assert_array_equal(before, after)
 
 
-def test_planes_through_many_inputs_are_found_in_one_call(monkeypatch) -> None:
+def test_planes_through_many_inputs_are_found_in_one_call() -> None:
     rng = np.random.default_rng(0)
     layers = [(rng.normal(size=(12, 50)), rng.normal(size=12)), (rng.normal(size=(8, 12)), rng.normal(size=8))]
     net = creases.read([*layers, (rng.normal(size=(2, 8)), np.zeros(2))])
