@@ -10,7 +10,6 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from creases.errors import InputError
 from creases.growth import Grower
@@ -52,11 +51,7 @@ def train(kind: str) -> dict:
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
     scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.05, total_steps=STEPS)
     forward = wrap(model, kind)
-    average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(0.9))
-    grower = Grower(
-        forward, optimizer, (X, Y), "classification", how="gradmax", where=round_robin, when=10**6,
-        companions=[average],
-    )  # fmt: skip
+    grower = Grower(forward, optimizer, (X, Y), "classification", how="gradmax", where=round_robin, when=10**6)
     x, y = X[rank::size], Y[rank::size]
     losses, same, used = [], [], 0
     for step in range(STEPS):
@@ -66,7 +61,6 @@ def train(kind: str) -> dict:
         same.append(alike([p.grad for p in model.parameters()]))
         optimizer.step()
         scheduler.step()
-        average.update_parameters(model)
         losses.append(float(loss.detach()))
         if step in GROWTH:
             assert grower.grow_now()
@@ -75,7 +69,6 @@ def train(kind: str) -> dict:
     return {
         "losses": losses,
         "model": model.state_dict(),
-        "average": average.module.state_dict(),
         "gradients alike": same,
         "parameters alike": alike(list(model.parameters())),
         "state alike": alike(state),

@@ -124,16 +124,6 @@ def test_seconds_go_on_from_where_a_run_was_stopped(clock):
     assert again.progress == pytest.approx(0.5)
 
 
-def test_a_pause_is_no_part_of_a_budget_in_seconds(clock):
-    meter = Meter(Budget(10, "seconds"), 5)
-    clock["now"] += 2
-    with meter.pause():
-        clock["now"] += 7
-    clock["now"] += 1
-    meter.read_clock()
-    assert meter.seconds == 3
-
-
 def test_the_time_between_the_end_of_a_run_and_its_extension_does_not_count(clock):
     model = mlp(3, 2, 2)
     grower = Grower(model, adam(model), classes(20), "classification", how="random", budget="2 s")

@@ -1,4 +1,4 @@
-"""Growth in the middle of loops as people write them: schedules, groups, clipping, accumulation, autocast, averages."""
+"""Growth in the middle of loops as people write them: schedules, groups, clipping, accumulation, autocast."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 from torch.optim import lr_scheduler
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from creases.errors import InputError
 from creases.growth import Grower
 from growth_runs import classes, conv, mlp, normed, same_tensors
-from wild_runs import GROWTH, STEPS, adamw, assert_goes_on, data, old_block, plain_update, train
+from wild_runs import STEPS, adamw, assert_goes_on, data, old_block, train
 
 # schedulers: the rates, and whatever else a scheduler cycles, are those of a run without growth
 
@@ -188,98 +186,3 @@ def test_training_under_autocast_goes_on(scaled):
         return value
 
     assert_goes_on(train(update=update, dtype=torch.float32))
-
-
-# averages and other copies
-
-
-def averaged(model, decay=0.9):
-    return AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(decay), use_buffers=True)
-
-
-def test_an_average_grows_along_and_goes_on_averaging():
-    model = mlp(3, 4, 4, 2, seed=3, bend=nn.LeakyReLU)
-    average = averaged(model)
-
-    def update(loop, loss):
-        value = plain_update(loop, loss)
-        average.update_parameters(loop.model)
-        return value
-
-    loop = train(model, update=update, companions=[average])
-    assert_goes_on(loop)
-    x, y = data()
-    assert [p.shape for p in average.module.parameters()] == [p.shape for p in model.parameters()]
-    assert float(F.cross_entropy(average(x), y).detach()) < loop.losses[GROWTH[0]]
-    assert int(average.n_averaged) == STEPS
-
-
-@pytest.mark.parametrize(
-    ("make", "how"),
-    [
-        *((lambda: mlp(3, 4, 2, seed=3), how) for how in ("random", "gradmax", "tiny", "split", "fold")),
-        *((normed, how) for how in ("random", "gradmax")),
-    ],
-)
-def test_a_copy_gets_the_same_new_units_and_the_same_changes_of_old_ones(make, how):
-    model = make()
-    before, copied, average = copy.deepcopy(model), copy.deepcopy(model), AveragedModel(model)
-    with torch.no_grad():
-        for parameter in average.module.parameters():
-            parameter.add_(0.25)
-    old = {name: p.detach().clone() for name, p in average.module.named_parameters()}
-    companions = [copied, average]
-    assert Grower(model, None, classes(), "classification", how=how, when=10**6, companions=companions).grow_now()
-    assert same_tensors(model, copied)
-    for name, parameter in average.module.named_parameters():
-        present, was = dict(model.named_parameters())[name], dict(before.named_parameters())[name]
-        new = torch.ones_like(parameter, dtype=torch.bool)
-        old_block(new, was).fill_(False)
-        assert torch.equal(parameter[new], present[new])
-        moved = old_block(present, was).detach() - was.detach()
-        assert torch.allclose(old_block(parameter, was), old[name] + moved, rtol=1e-12, atol=1e-14)
-        same = moved == 0
-        assert torch.equal(old_block(parameter, was)[same], old[name][same])
-
-
-def test_an_average_in_higher_precision_loses_none_of_it():
-    model = mlp(3, 4, 2, seed=3, dtype=torch.float32)
-    precise = copy.deepcopy(model).double()
-    with torch.no_grad():
-        for parameter in precise.parameters():
-            parameter.add_(1e-12)
-    old = [p.detach().clone() for p in precise.parameters()]
-    x, y = data(torch.float32)
-    assert Grower(model, None, (x, y), "classification", how="gradmax", when=10**6, companions=[precise]).grow_now()
-    for parameter, was in zip(precise.parameters(), old, strict=True):
-        assert parameter.dtype == torch.float64
-        assert torch.equal(old_block(parameter, was), was)
-
-
-def test_a_copy_takes_revived_units():
-    model = mlp(3, 2, 2)
-    with torch.no_grad():
-        model[0].weight.copy_(-model[0].weight.abs())
-        model[0].bias.fill_(-50.0)
-    copied = copy.deepcopy(model)
-    grower = Grower(model, None, classes(), "classification", how="random", when=1, companions=[copied])
-    grower.step()
-    assert grower.history.records[0].action == "revive"
-    assert all(
-        torch.allclose(a, b, rtol=1e-12, atol=1e-12)
-        for a, b in zip(model.parameters(), copied.parameters(), strict=True)
-    )
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda model: [mlp(3, 5, 2)], "companions must be copies of the model, got one with other tensors"),
-        (lambda model: [model], "companions must be copies of the model, got the model itself"),
-        (lambda model: AveragedModel(model), "companions must be a list of modules, got AveragedModel"),
-    ],
-)
-def test_companions_that_are_no_copies_are_refused(make, message):
-    model = mlp(3, 4, 2)
-    with pytest.raises(InputError, match=message):
-        Grower(model, None, classes(), "classification", companions=make(model))

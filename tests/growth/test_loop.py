@@ -190,7 +190,7 @@ def test_the_last_network_is_kept_where_that_is_asked_for():
     assert float(F.cross_entropy(grown.model(x), y).detach()) == pytest.approx(grown.history.last["validation_loss"])
     assert "the network is from" not in grown.history.ending
     assert grown.history.kept == len(grown.history.epochs)
-    with pytest.raises(InputError, match="keep must be 'best', 'refit' or 'last', got 'first'"):
+    with pytest.raises(InputError, match="keep must be 'auto', 'best' or 'last', got 'first'"):
         run(keep="first")
 
 

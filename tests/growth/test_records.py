@@ -43,7 +43,7 @@ def test_every_method_leaves_records_that_survive_json(histories):
         assert history.records, how
         again = History.from_json(history.to_json())
         assert again == history
-        assert json.loads(history.to_json())["creases-history"] == 2
+        assert json.loads(history.to_json())["creases-history"] == 3
 
 
 @pytest.mark.slow
@@ -157,9 +157,9 @@ def test_a_history_is_saved_whole_and_read_back(tmp_path):
         ("{", "this is not a growth history"),
         ("[]", "this is not a growth history"),
         ("{}", "this is not a growth history"),
-        ('{"creases-history": 2, "records": [{"number": 1}]}', "this is not a growth history"),
-        ('{"creases-history": 99, "records": []}', "expected version 2 of its layout, got 99"),
-        ('{"creases-history": 2, "records": [], "more": 1}', "expected version 2"),
+        ('{"creases-history": 3, "records": [{"number": 1}]}', "this is not a growth history"),
+        ('{"creases-history": 99, "records": []}', "expected version 3 of its layout, got 99"),
+        ('{"creases-history": 3, "records": [], "more": 1}', "expected version 3"),
     ],
 )
 def test_other_files_are_refused(tmp_path, text, says):

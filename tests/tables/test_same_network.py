@@ -4,7 +4,7 @@ All get the same rows (scaled, sorted, without duplicates), the same split, seed
 """
 
 import inspect
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +43,6 @@ def prepared(name: str) -> Problem:
     return Problem(name, rows.X[kept], rows.y[kept, 0], features, source.classes, target="y")
 
 
-def noisy_circle() -> Problem:
-    """A circle among two columns of noise, every eighth label wrong: a network beats the linear model and overfits."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 4))
-    y = ((np.hypot(X[:, 0], X[:, 1]) > 1.1) ^ (rng.random(300) < 0.12)).astype(float)
-    rows = merge_duplicates(X, y[:, None], np.ones(300))
-    return Problem("noisy circle", rows.X, rows.y[:, 0].astype(int), ("a", "b", "c", "d"), ("in", "out"), target="y")
-
-
 def same(model: nn.Module, other: nn.Module) -> bool:
     pairs = zip(model.state_dict().values(), other.state_dict().values(), strict=True)
     return all(torch.equal(a, b) for a, b in pairs)
@@ -61,7 +52,7 @@ def trace(history: History) -> list[Any]:
     """Losses and growth steps, without times and without the numbers of rows in explanations."""
     epochs = [(epoch["loss"], epoch["validation_loss"], epoch["parameters"]) for epoch in history.epochs]
     records = [(record.epoch, record.place, record.units, record.weights, record.undone) for record in history.records]
-    return [*epochs, *records, history.stages, history.growth_ended, history.refit]
+    return [*epochs, *records, history.stages, history.growth_ended, history.joined]
 
 
 @pytest.fixture(scope="module", params=["moons", "iris", "sine_curve"])
@@ -82,16 +73,6 @@ def experiment(problem: Problem, how: str) -> Experiment:
     return experiment
 
 
-@pytest.fixture(scope="module")
-def early_stopped(problem: Problem, experiment: Experiment) -> Experiment:
-    """The experiment without retraining, which never trains on rows that a user gives to validate with."""
-    if not experiment.history.refit:
-        return experiment
-    experiment = Experiment.from_problem(problem, replace(experiment.config, keep="best"))
-    experiment.run(progress=False)
-    return experiment
-
-
 def split(problem: Problem, data: TableSplit) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """The rows to train on and to validate with."""
     train, held = ((problem.X[rows], problem.y[rows]) for rows in (data.train, data.validation))
@@ -99,25 +80,10 @@ def split(problem: Problem, data: TableSplit) -> tuple[tuple[Any, Any], tuple[An
 
 
 @pytest.mark.thorough
-def test_the_estimator_makes_the_network_of_the_experiment(
-    problem: Problem, how: str, early_stopped: Experiment
-) -> None:
-    experiment = early_stopped
+def test_the_estimator_makes_the_network_of_the_experiment(problem: Problem, how: str, experiment: Experiment) -> None:
     estimator = GrowingRegressor if problem.classes is None else GrowingClassifier
     train, held = split(problem, experiment.data)
     model = estimator(how=how, random_state=SEED, **SHARED).fit(*train, validation=held)
-    assert same(model.module_, experiment.data.scaling.fold_into(experiment.model))
-    assert trace(model.history_) == trace(experiment.history)
-
-
-@pytest.mark.slow
-def test_the_estimator_retrains_on_all_rows_as_the_experiment_does() -> None:
-    problem, shared = noisy_circle(), {"how": "random", "budget": 80, "standardize": False}
-    experiment = Experiment.from_problem(problem, GrowthConfig(seed=1, test_fraction=0.0, **shared))
-    experiment.run(progress=False)
-    model = GrowingClassifier(random_state=1, **shared).fit(problem.X, problem.y)
-    assert experiment.history.refit
-    assert experiment.history.kept == len(experiment.history.epochs)
     assert same(model.module_, experiment.data.scaling.fold_into(experiment.model))
     assert trace(model.history_) == trace(experiment.history)
 

@@ -14,10 +14,10 @@ from creases.growth._grower import Grower
 from creases.growth._loop import Callback, drive, grow, open_run
 from creases.growth._objective import objective
 from creases.growth._proposal import Proposal, apply
-from creases.growth._race import block_losses, compare_losses
 from creases.growth._records import History, Record
 from creases.growth._run import Run, RunState
 from creases.growth._samples import InMemorySamples, Scaling
+from creases.growth._sized import block_losses, compare_losses
 from creases.growth._state import State
 from creases.growth._training import measure
 

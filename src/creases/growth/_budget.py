@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 from numbers import Real
 from typing import Any, Literal
-from weakref import WeakMethod, ref
+from weakref import ref
 
 import torch
 from torch import optim
@@ -215,15 +215,6 @@ class Meter:
         """Share of the budget that is spent, from 0 to 1."""
         return min(self.spent / self.budget.amount * (1 + 1e-9), 1.0)  # ten times a tenth is the whole
 
-    @contextmanager
-    def pause(self) -> Iterator[None]:
-        """Leave the seconds that pass inside out of the budget."""
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            self._began += time.monotonic() - began
-
     def charge(self, multiply_adds: int) -> None:
         """Add what a growth step took on this rank, and on the others."""
         total = torch.tensor(float(multiply_adds), dtype=torch.float64)
@@ -263,17 +254,15 @@ def _singular(unit: str) -> str:
 
 
 class StepCount:
-    """Counts the steps of an optimizer from now on, and calls a method after each as long as its object lives."""
+    """Counts the steps of an optimizer from now on, as long as it lives."""
 
-    def __init__(self, optimizer: optim.Optimizer | None, after_step: Callable[[], None]) -> None:
+    def __init__(self, optimizer: optim.Optimizer | None) -> None:
         self.steps = 0  #: since the last :meth:`take`
-        counter, method = ref(self), WeakMethod(after_step)  # the optimizer may outlive what watches it
+        counter = ref(self)  # the optimizer may outlive what watches it
 
         def count(*_: Any) -> None:
             if (this := counter()) is not None:
                 this.steps += 1
-            if (call := method()) is not None:
-                call()
 
         if optimizer is not None:
             optimizer.register_step_post_hook(count)

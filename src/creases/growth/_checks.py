@@ -63,7 +63,6 @@ _HISTORY = {
     **dict.fromkeys(("epochs", "stages"), list_of(DICT)),
     **dict.fromkeys(("growth_ended", "ended", "note", "loop"), STRING),
     "growth_spent": optional(_PART),
-    "refit": dict_of(NUMBER),
     "idle": COUNT,
     "kept": optional(COUNT),
     "joined": optional(COUNT),
@@ -71,19 +70,10 @@ _HISTORY = {
 }
 _SPENT = {**dict.fromkeys(("epochs", "seconds", "multiply_adds"), _AMOUNT), "steps": COUNT}
 _RACE = {
-    **dict.fromkeys(("epoch", "records", "steps", "averaged", "stage_records"), COUNT),
-    "plan": _COUNTS,
-    "widths": dict_of(COUNT),
+    **dict.fromkeys(("epoch", "records", "steps", "stage_records"), COUNT),
     "factor": Kind("a number above 0", lambda value: is_number(value) and value > 0),
 }
-_TRIAL = {"losses": list_of(list_of(NUMBER)), "flops": COUNT, "parameters": COUNT, "epochs": list_of(DICT)}
-_REFIT = {
-    **dict.fromkeys(("spent", "epochs"), NUMBER),
-    **dict.fromkeys(("begun", "end"), optional(NUMBER)),
-    "epoch": COUNT,
-    "decided": BOOL,
-}
-_NETWORK = {"companions": list_of(DICT), "averaged": _COUNTS}
+_TRAINED = {"losses": list_of(NUMBER), "parameters": COUNT, "epochs": list_of(DICT)}
 
 #: What telling a damaged explanation raises.
 _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, ZeroDivisionError)
@@ -124,28 +114,19 @@ def check_checkpoint(saved: Mapping[str, Any], history: Any) -> None:
     check_entries(saved["spent"], "what is spent", **_SPENT)
     check_entries(saved, "the checkpoint", stage_end=optional(COUNT), untrained=BOOL, rate_scale=NUMBER)
     _check_optimizer(saved["optimizer"], "the optimizer")
-    epochs, race, refit = len(history.epochs), saved["race"], saved["refit"]
+    epochs, race = len(history.epochs), saved["race"]
     if saved["best"] is not None:
         best = saved["best"][0]
         expect(is_count(best) and 0 < best <= epochs, f"the best network is of epoch {best!r}")
     if race is not None:
         check_entries(race, "the race", **_RACE)
         expect(race["epoch"] <= epochs and race["records"] <= len(history.records), "the race has not begun")
-        shapes, tensors = {name: value.shape for name, value in race["average"].items()}, saved["model"]["tensors"]
-        expect(all(tensors[name].shape == shape for name, shape in shapes.items()), "the race averages another network")
         _check_network(race["before"], "the network before the race")
-        for trial in [race["trial"], *([] if race["rival"] is None else [race["rival"]])]:
-            check_entries(trial, "a network of the race", **_TRIAL)
-            _check_epochs(trial["epochs"], race["epoch"] + 1)
-            expect(any(trial["losses"]) == (trial["network"] is not None), "a network of the race has no losses")
-            if trial["network"] is not None:
-                _check_network(trial["network"], "a network of the race")
-        expect(race["rival"] is None or race["rival"]["network"] is not None, "the race has no best network")
-    if refit is not None:
-        check_entries(refit, "retraining", **_REFIT)
-        expect(refit["epoch"] <= epochs, "growth ended after an epoch that is not there")
-        expect((refit["begun"] is None) == (refit["end"] is None), '"begun" and "end" must both be set or both be null')
-        _check_network(refit["start"], "the network at the end of growth")
+        if race["best"] is not None:
+            check_entries(race["best"], "the best network of the race", **_TRAINED)
+            expect(bool(race["best"]["losses"]), "the best network of the race has no losses")
+            _check_epochs(race["best"]["epochs"], race["epoch"] + 1)
+            _check_network(race["best"]["network"], "the best network of the race")
 
 
 def check_groups(before: Sequence[Mapping[str, Any]], loaded: Sequence[Mapping[str, Any]]) -> None:
@@ -172,7 +153,6 @@ def _check_epochs(epochs: Sequence[Mapping[str, Any]], first: int) -> None:
 
 
 def _check_network(saved: Mapping[str, Any], where: str) -> None:
-    check_entries(saved, where, **_NETWORK)
     if saved["optimizer"] is not None:
         _check_optimizer(saved["optimizer"], where)
 

@@ -65,7 +65,7 @@ class RunOptions(GrowthOptions, total=False):
     schedule: str | LRScheduler | MakeScheduler
     weight_decay: str | float
     batch_size: str | int | None
-    keep: Literal["best", "refit", "last"]
+    keep: Literal["auto", "best", "last"]
     loop: Literal["auto", "explained", "sized"]
 
 
@@ -87,7 +87,7 @@ class GrowthConfig:
         Layers to grow: ``"all"``, a layer's name, ``policies.At`` of several; or, except in stages,
         a function of the state.
     when
-        Time to grow: ``"stages"`` (geometric growth early in the run), a number of epochs, or a function of the state.
+        Time to grow: ``"stages"`` (by fours and twos early in the run), a number of epochs, or a function of the state.
     stop
         Reasons to end the run, such as ``policies.Target(score=0.99)``, or functions of the state to a reason.
     budget
@@ -96,7 +96,7 @@ class GrowthConfig:
         growth, where an epoch is a pass over the rows by any network. Growth steps, and stages that are undone, count
         towards it.
     growth_share
-        For ``when="stages"``: the fraction of the budget for growth; ``"auto"`` is 0.28 at most.
+        For ``when="stages"``: the fraction of the budget for growth; ``"auto"`` is 0.28.
     max_units, max_parameters
         Maximum size of the network; None for no limit.
     growth_patience
@@ -118,14 +118,12 @@ class GrowthConfig:
         Samples in a batch; ``"auto"`` is an eighth of them, between 32 and 200; None is all.
     keep
         ``"best"``: with validation data, return the network with the lowest validation loss, smoothed over epochs.
-        ``"refit"``, with stages and a cosine: half-way through the training after growth, if that loss is past its best
-        and the accuracy of classes has not risen since by 1.5 standard errors, return to the network at the end of
-        growth and train it on all samples, those held out included, for as long as the lowest loss took. Otherwise
-        train on, with all samples from there, and return the last network; if no more than 15 epochs follow growth, all
-        samples are trained on at once. Samples that you pass for validation are never trained on. Held-out rows of a
-        table are trained on only by retraining; without it, the network is the one with the lowest loss, or the last
-        one if it classifies these rows as well.
-        ``"last"``: return the last network.
+        ``"last"``: return the last network; once growth has ended, it is trained on the held-out samples too.
+        ``"auto"``: train on all samples where nothing is left to choose by those held out: at the end of explained
+        growth; in stages with a cosine when growth ends, if at most 15 epochs follow, or half-way through the training
+        that follows, if the validation loss is not past its best there. Otherwise return the network with the lowest
+        one, or the last one if it classifies the held-out samples as well. Samples that you pass for validation, and
+        held-out rows of a table in sized growth, are never trained on.
     loop
         ``"explained"``: one fold at a time, each with its reason: the network starts as the linear model and is
         trained to convergence on all rows at once; held-out rows confirm every unit. ``"sized"``: stages that widen
@@ -174,7 +172,7 @@ class GrowthConfig:
     schedule: str | LRScheduler | MakeScheduler = "cosine"
     weight_decay: str | float = "auto"
     batch_size: str | int | None = "auto"
-    keep: Literal["best", "refit", "last"] = "refit"
+    keep: Literal["auto", "best", "last"] = "auto"
     loop: Literal["auto", "explained", "sized"] = "auto"
     hidden: str | int | Sequence[int] = "auto"
     standardize: bool = True
@@ -210,7 +208,7 @@ class GrowthConfig:
             value = self.batch_size
             if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 1:
                 raise InputError("batch_size", "be 'auto', None (all samples) or a positive integer", repr(value))
-        check_choice(self.keep, ("best", "refit", "last"), "keep")
+        check_choice(self.keep, ("auto", "best", "last"), "keep")
         check_choice(self.loop, ("auto", "explained", "sized"), "loop")
         object.__setattr__(self, "hidden", _check_hidden(self.hidden))
         for name in ("validation_fraction", "test_fraction"):

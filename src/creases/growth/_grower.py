@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from typing import Any, Unpack
@@ -17,13 +17,12 @@ from creases.growth._config import GrowthConfig, GrowthOptions, config_of, descr
 from creases.growth._growth_steps import MAX_SAMPLES, grow_places, note_outcomes, revive_layer
 from creases.growth._integrations._followers import Followers
 from creases.growth._objective import Loss, objective
-from creases.growth._race import Race
 from creases.growth._records import History, Record, smooth
 from creases.growth._samples import InMemorySamples, as_samples
-from creases.growth._sized import close_race, close_stage, end_growth, leave_stage, observe_race
+from creases.growth._sized import Race, close_race, close_stage, leave_stage
 from creases.growth._state import MAX_INSPECTED, SizeLimit, State
 from creases.growth._training import Metrics, measure
-from creases.growth.methods._registry import check_evidence, prepare_method, refusal, resolve_method
+from creases.growth.methods._registry import check_evidence, refusal, resolve_method
 from creases.growth.policies._policies import (
     as_stops,
     named_places,
@@ -65,10 +64,6 @@ class Grower:
         Training samples: ``(X, y)``, ``(X, y, weights)``, a problem, a Dataset or a DataLoader of pairs.
     validation
         Validation samples, never used for training or growth.
-    companions
-        Copies of the model that follow its growth, such as ``torch.optim.swa_utils.AveragedModel(model)``, or a target
-        network: units are added and removed in them too. New units get the same weights there, and changes of existing
-        weights are applied to theirs; otherwise you update them.
     **options
         ``how``, ``where``, ``when``, ``stop``, ``budget``, ``seed``, ...: those of
         :class:`creases.growth.GrowthConfig` that concern growth. The budget is for the stages and for
@@ -108,11 +103,10 @@ class Grower:
         loss: str | Loss,
         *,
         validation: Any = None,
-        companions: Sequence[nn.Module] = (),
         **options: Unpack[GrowthOptions],
     ) -> None:
         config = config_of(options, GrowthOptions, "Grower")
-        self._prepare(model, optimizer, data, loss, config, validation, companions)
+        self._prepare(model, optimizer, data, loss, config, validation)
         self.state.untrained = self.stages is not None and is_untrained(self.state)
 
     @classmethod
@@ -139,9 +133,8 @@ class Grower:
         loss: str | Loss,
         config: GrowthConfig,
         validation: Any,
-        companions: Sequence[nn.Module] = (),
     ) -> None:
-        model, followers = Followers.from_model(model, companions)
+        model, followers = Followers.from_model(model)
         samples = as_samples(data, model)
         goal = objective(loss, weighted=samples.weighted)
         self.stages = config.stages()  #: of sized growth; None where ``when`` says when to grow
@@ -166,7 +159,7 @@ class Grower:
                 hint="creases.places(model, refused=True) lists why each layer cannot",
             )
         check_optimizer(optimizer, model)
-        self._counted = StepCount(optimizer, self._after_step)
+        self._counted = StepCount(optimizer)
         self._has_begun = False
         self.steps = 0  #: of the optimizer, in the loop's own count, which never goes back
         self._progress = 0.0  #: at the beginning of the epoch
@@ -197,10 +190,6 @@ class Grower:
         if all(refused.values()):
             name, why = next(iter(refused.items()))
             raise InputError("how", "be a method that can grow this model", f"a refusal at {name!r}: {why}")
-        if state.meter.budget.unit == "seconds":
-            with state.meter.pause():  # the seconds of imports say nothing about growth
-                for place in places:
-                    prepare_method(state.how, state.model, place, state.evidence)
         while revive_layer(state):
             pass
         if state.metered and self.stages is not None:  # a loop of the user's own has trained it by now
@@ -236,8 +225,7 @@ class Grower:
         reason = next((reason for reason in (stop(state) for stop in self.stops) if reason), "")
         if not reason and state.meter.progress >= 1:
             reason = f"the budget of {state.meter.budget} is spent"
-            if self.stages is not None:
-                close_race(state, self.stages)
+            close_race(state)
         elif reason:
             leave_stage(state)
         if state.due and not reason:
@@ -249,7 +237,7 @@ class Grower:
         if reason:
             note_outcomes(state)
         if history.growth_ended and history.growth_spent is None:
-            end_growth(state, is_over=bool(reason))
+            history.growth_spent = state.meter.progress
         history.ended, self._progress = reason, state.meter.progress
         return state.record
 
@@ -316,15 +304,16 @@ class Grower:
             meter.epochs += 1
         counted = self._counted.take() or 1  # an optimizer that the grower does not have steps unseen
         steps = self.steps + counted if steps is None else steps
-        state.last_epoch = steps - self.steps, meter.progress - self._progress
-        if not state.metered and meter.n_samples:
-            state.batch_size = -(-meter.n_samples // max(steps - self.steps, 1))
-        self.steps = steps
+        state.epoch_steps, self.steps = steps - self.steps, steps
+        if not state.metered:
+            state.measured_share = (meter.progress - self._progress) / max(state.epoch_steps, 1)
+            if meter.n_samples:
+                state.batch_size = -(-meter.n_samples // max(state.epoch_steps, 1))
         validation_loss = None if held is None else held.loss
         history.epochs.append(
             {
                 "epoch": len(history.epochs) + 1,
-                "steps": history.steps + state.last_epoch[0],
+                "steps": history.steps + state.epoch_steps,
                 **meter.numbers,
                 "progress": meter.progress,
                 **measured.numbers,
@@ -373,11 +362,6 @@ class Grower:
     def leave_stage(self) -> None:
         """End a stage in progress with the current network, unjudged; the next stage is planned from there."""
         leave_stage(self.state)
-
-    def _after_step(self) -> None:
-        """In a loop of the user's own, average the weights of a race over its last steps."""
-        if not self.state.metered:
-            observe_race(self.state, self.history.steps + self._counted.steps)
 
 
 def _outputs(model: nn.Module, x: Tensor, name: str) -> Any:

@@ -75,9 +75,9 @@ def grow(
 
     Other models and larger data grow by size (``loop="sized"``). Such a run has two phases and one budget. In the first
     phase, at most a share of the budget, the network grows in stages that widen its layers by four or two, with units
-    from the method ``how``; a stage that does not lower the held-out loss by more than it costs is undone exactly. In
-    the second phase the network only trains. The learning rate fits the size of the network, and is annealed to zero
-    over both phases.
+    from the method ``how``; a stage that does not lower the held-out loss by enough is undone exactly. In the second
+    phase the network only trains. The learning rate fits the size of the network, and is annealed to zero over both
+    phases.
 
     With the same seed, on a CPU, the result is the same, even if the run is interrupted and resumed. Under torchrun
     (with ``torch.distributed`` initialised) every process makes the same call; batches, statistics and measurements are
@@ -145,13 +145,14 @@ def open_run(
 ) -> Run | ExplainedRun:
     """Return a run of the loop that the configuration asks for, or that fits the model and the data.
 
-    Arguments are those of :class:`creases.growth.Run`.
+    Arguments are those of :class:`creases.growth.Run`; ``all_samples`` are training and validation samples together, on
+    which explained growth ends.
     """
     config, model = GrowthConfig() if config is None else config, unwrap_module(model)
     samples = as_samples(data, model)
     is_explained, why = choose_loop(config, model, samples, loss)
     if not is_explained:
-        run = Run(model, data, loss, config, validation=validation, checkpoint=checkpoint, all_samples=all_samples)
+        run = Run(model, data, loss, config, validation=validation, checkpoint=checkpoint)
         run.history.loop = why
         return run
     assert isinstance(samples, InMemorySamples)

@@ -29,44 +29,25 @@ def explain_size(stages: Sequence[Mapping[str, Any]], widths: Mapping[str, int],
     if not stages:
         return ""
     sentences = [f"The network has {_text(widths)} hidden units."]
-    chosen = stages[-1]["widths" if stages[-1]["pays"] else "widths_before"]
-    if all(width <= chosen.get(name, 0) for name, width in widths.items()) and widths != chosen:
-        sentences = [
-            f"The network has {_text(widths)} hidden units: {_text(chosen)} were chosen, and dead ones removed."
-        ]
-        widths = chosen
-    smaller = [stage for stage in stages if beats_smaller(stage, widths)]
-    larger = [stage for stage in stages if beats_smaller(stage, widths, larger=True)]
-    if smaller:
-        stage = smaller[-1]
-        wide, narrow = ("loss_grown", "loss_training_on") if stage["pays"] else ("loss_training_on", "loss_grown")
-        other = stage["widths_before"] if stage["pays"] else stage["widths"]
-        losses = f"the held-out loss was {stage[narrow]:.4g}, with these {stage[wide]:.4g}"
-        if stage[narrow] <= stage[wide]:
-            losses += f" (± {stage['error']:.2g}: no difference, where wider networks had been better before)"
-        sentences.append(f"With {_text(other)} {losses}{_when(stage)}.")
-    if larger:
-        stage = larger[-1]
-        wide, narrow = ("loss_grown", "loss_training_on") if not stage["pays"] else ("loss_training_on", "loss_grown")
-        other = stage["widths"] if not stage["pays"] else stage["widths_before"]
-        losses = f"{stage[wide]:.4g}, with these {stage[narrow]:.4g}{_when(stage)}"
+    smaller = [stage for stage in stages if stage["pays"] and stage["widths"] == widths]
+    larger = [stage for stage in stages if not stage["pays"] and stage["widths_before"] == widths]
+    for stage in smaller[-1:]:
+        losses = f"{stage['loss_training_on']:.4g}, with these {stage['loss_grown']:.4g}{_when(stage)}"
+        sentences.append(f"With {_text(stage['widths_before'])} the held-out loss was {losses}.")
+    for stage in larger[-1:]:
+        losses = f"{stage['loss_grown']:.4g}, with these {stage['loss_training_on']:.4g}{_when(stage)}"
         was = "it was" if smaller else "the held-out loss was"
-        sentences.append(f"With {_text(other)} {was} {losses}: too little gained for a larger network.")
+        too_little = "too little gained for a larger network"
+        sentences.append(f"With {_text(stage['widths'])} {was} {losses}: {too_little}.")
     if spent is not None:
         sentences.append(f"Finding the size took {spent:.0%} of the budget.")
     return " ".join(sentences)
 
 
-def beats_smaller(stage: Mapping[str, Any], widths: Mapping[str, int], *, larger: bool = False) -> bool:
-    """Return whether a stage chose these widths over smaller ones; with ``larger`` over larger ones."""
-    has_grown, pays = bool(stage["factor"] > 1), bool(stage["pays"])
-    return pays == (has_grown != larger) and bool(stage["widths" if pays else "widths_before"] == widths)
-
-
 def _when(stage: Mapping[str, Any]) -> str:
-    """Return until when both networks were looked at, where the stage says it."""
+    """Return when both networks were looked at, where the stage says it."""
     steps = stage.get("compared_steps")
-    return f", at best within {steps} steps" if steps else ""
+    return f", after {steps} steps" if steps else ""
 
 
 def _text(widths: Mapping[str, int]) -> str:
@@ -107,7 +88,7 @@ def steps_frame(history: Any) -> Any:
     return pd.DataFrame(rows, pd.Index([record.number for record in history.records], name="step"))
 
 
-_VERSION = 2
+_VERSION = 3
 
 #: Weight of the past in the smoothed validation loss and score.
 _MEMORY = 0.7
@@ -217,16 +198,12 @@ class Record(OneLine):
         single = len(self.removed) == 1
         units = f"Unit{'' if single else 's'} {', '.join(map(str, self.removed))} of {self.place!r}"
         were = "was" if single else "were"
-        if self.explanation.get("dead"):
-            return [f"{units} {were} dead (0 on every {names.get('instance', 'sample')} drawn) and {were} removed."]
         if self.explanation.get("needless"):
             rows = f"{names.get('instance', 'sample')}s"
             steps = self.explanation["added_by"]
             of = f", of growth step{'' if len(steps) == 1 else 's'} {', '.join(map(str, steps))}," if steps else ""
             it = "it" if single else "them"
             return [f"{units}{of} {were} removed, as held-out {rows} are predicted as well without {it}."]
-        if self.action == "narrow":
-            return [f"{units} {were} removed, to see whether fewer are enough."]
         if self.action == "revive":
             sample = names.get("instance", "sample")
             return [f"{units} {were} dead (0 on every {sample}) and {were} reinitialised."]
@@ -242,11 +219,8 @@ class History(OneLine):
     #: smoothed_loss, smoothed_score, parameters, widths
     records: list[Record] = field(default_factory=list)
     stages: list[dict[str, Any]] = field(default_factory=list)
-    #: of geometric growth: epoch, records (numbers of its growth steps), factor, widths_before, steps,
-    #: compared_steps, widths, loss_grown, loss_training_on, gain, error, expected, needed, pays
-    refit: dict[str, Any] = field(default_factory=dict)
-    #: of retraining on all samples: after which epoch it began, epochs until the end of growth and until the lowest
-    #: smoothed validation loss, epochs between them; empty where there was none
+    #: of sized growth: epoch, records (numbers of its growth steps), factor, widths_before, steps, compared_steps,
+    #: widths, loss_grown, loss_training_on, gain, error, needed, pays
     joined: int | None = None  #: epoch after which samples that were held out are trained on too; None where never
     growth_spent: float | None = None  #: fraction of the budget that was spent when growth ended; None before
     growth_ended: str = ""  #: why growth ended; "" while the network may grow
@@ -453,13 +427,6 @@ class History(OneLine):
 
 def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
-
-
-def explain_refit(refit: Mapping[str, Any]) -> str:
-    """Return how long a network was retrained on all samples, and why, in a sentence without a full stop."""
-    count = f"{refit['epochs']:.3g}"
-    epochs = f"{count} epoch" if count == "1" else f"{count} epochs"
-    return f"the network was retrained on all samples for {epochs}, as validation loss had been lowest after so many"
 
 
 def smooth(epochs: Sequence[Mapping[str, Any]], name: str, value: float | None) -> float | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar, cast
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn, optim
@@ -71,12 +70,6 @@ class SizeLimit:
         pairs = ((self.parameters, parameters), (self.units, units))
         return all(limit is None or size <= limit for limit, size in pairs)
 
-    def room(self, state: State) -> float:
-        """Return by what factor the network may be larger."""
-        sizes = ((self.units, state.units), (self.parameters, state.parameters))
-        ratios = [limit / max(size + 1, 1) for limit, size in sizes if limit is not None]
-        return min([float(UNBOUNDED), *ratios])
-
 
 @dataclass(eq=False)
 class State:
@@ -91,25 +84,24 @@ class State:
     history: History
     seed: int
     meter: Meter
-    followers: Followers = field(default_factory=Followers)  #: wrappers and copies of the model that grow along
+    followers: Followers = field(default_factory=Followers)  #: wrappers of the model
     limit: SizeLimit = SizeLimit()
     validation: Samples | None = None  #: held out
     before_decision: list[Callable[[State], None]] = field(default_factory=list)  #: called each epoch, before growth
-    race: Any = None  #: a ``Race`` of networks of several sizes, while there is one
+    race: Any = None  #: of networks of several sizes, while there is one
     stage_end: int | None = None  #: optimizer steps at which the current stage ends, once it is planned
     rate_scale: float = 1.0  #: of the learning rate that fits the network, by the test at the start
     untrained: bool = False  #: whether the network was untrained when the run began
     batch_size: int = 0  #: samples in a training step; 0 where that is not known
     metered: bool = False  #: whether training steps are counted one by one; otherwise epochs are
-    last_epoch: tuple[int, float] = (0, 0.0)  #: optimizer steps of the last epoch, and its share of the budget
-    step_seconds: dict[int, float] = field(default_factory=dict)  #: median of a training step, by ``flops``
+    epoch_steps: int = 0  #: optimizer steps of the last epoch
+    measured_share: float = 0.0  #: of the budget that a step took in the last epoch
     due: bool = False  #: whether it is time to grow, by the policy ``when``
     record: Record | None = None  #: of the growth step at the end of this epoch, for callbacks
     _results: dict[Hashable, Any] = field(default_factory=dict)  # of the current weights
     _places: list[Place] | None = None
     _inspected: Samples | None = None
     _flops: int | None = None
-    _cost_ratios: dict[float, float] = field(default_factory=dict)
 
     @property
     def places(self) -> list[Place]:
@@ -158,29 +150,13 @@ class State:
         return self._flops
 
     @property
-    def step_progress(self) -> float:
+    def step_share(self) -> float:
         """Return the share of the budget that a training step takes at the current size; 0 while it is not known."""
         meter = self.meter
         if self.batch_size and meter.n_samples and meter.budget.unit != "seconds":
             cost = PASSES_PER_STEP * (self.flops // 2) * meter.n_samples if meter.budget.unit != "epochs" else 1
             return cost / -(-meter.n_samples // self.batch_size) / meter.budget.amount  # batches are even
-        if meter.budget.unit == "seconds" and self.flops in self.step_seconds:
-            return self.step_seconds[self.flops] / meter.budget.amount
-        steps, share = self.last_epoch
-        return share / steps if steps > 0 else 0.0
-
-    @property
-    def epochs_left(self) -> float:
-        """Return the epochs of the current network that the rest of the budget has room for; 0 where not known."""
-        meter, step = self.meter, self.step_progress
-        return (1 - meter.progress) / step * self.batch_size / meter.n_samples if step and meter.n_samples else 0.0
-
-    def cost_ratio(self, factor: float) -> float:
-        """Return the factor by which a forward pass costs more when every place is widened by a factor."""
-        if factor not in self._cost_ratios:
-            widths = {place.name: math.ceil(factor * place.width) for place in self.places}
-            self._cost_ratios[factor] = self.size_at(widths)[1] / max(self.flops, 1)
-        return self._cost_ratios[factor]
+        return self.measured_share
 
     def size_at(self, widths: Mapping[str, int]) -> tuple[int, int]:
         """Return the parameters, and the operations of a forward pass for one sample, with other widths at places."""
@@ -197,7 +173,7 @@ class State:
 
     def propose(self, place: Place) -> Proposal:
         """Return the method's proposal for a place, computed once; a refusal has no units, and a reason."""
-        return self.once(("proposal", place.name), lambda: self.call_method(place, self.evidence))
+        return self.once(("proposal", place.name), lambda: self.call_method(self.how, place, self.evidence))
 
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return the result of a computation, made once until the network is trained further or changes its size."""
@@ -206,13 +182,13 @@ class State:
         result: T = self._results[key]
         return result
 
-    def call_method(self, place: Place, evidence: Evidence, count: int | None = None) -> Proposal:
-        """Return the proposal of the method, or of so many units, for a place: the same on every rank."""
-        how: Any = self.how if count is None else replace(cast(Any, self.how), count=count)
+    def call_method(self, how: GrowthMethod, place: Place, evidence: Evidence) -> Proposal:
+        """Return the proposal of a method for a place: the same on every rank."""
         try:
             proposal = how(self.model, place, evidence)
         except (InputError, ReadError) as problem:
-            proposal = _refusal(place, str(problem))
+            why, nothing = {"method": "", "place": place.name, "reason": str(problem)}, torch.zeros(0)
+            proposal = Proposal("", place, nothing.reshape(0, 0), nothing, {}, 0.0, why)
         if not isinstance(proposal, Proposal):
             raise InputError("how", "return a Proposal", type(proposal).__name__)
         return ranks.from_first(proposal)
@@ -229,7 +205,7 @@ class State:
     def clear(self) -> None:
         """Forget all that was computed for the model before it changed its size."""
         self.clear_proposals()
-        self._places, self._flops, self._cost_ratios = None, None, {}
+        self._places, self._flops = None, None
 
 
 def count_flops(model: nn.Module, x: Tensor) -> int:
@@ -240,9 +216,3 @@ def count_flops(model: nn.Module, x: Tensor) -> int:
     with without_side_effects(), count_cost() as cost:
         copy_sharing_parameters(model)(x)
     return 2 * cost.multiply_adds
-
-
-def _refusal(place: Place, why: str) -> Proposal:
-    reason = {"method": "", "place": place.name, "reason": why}
-    nothing = torch.zeros(0)
-    return Proposal("", place, nothing.reshape(0, 0), nothing, {}, 0.0, reason)

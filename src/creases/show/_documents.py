@@ -77,9 +77,9 @@ def _widths(widths: Mapping[str, int]) -> str:
 def _stages(history: History) -> Section:
     """Return a row for each stage of growth: the widths, both held-out losses, whether it pays."""
     text = (
-        "In each stage a wider or narrower network is trained that begins as the others did. It is kept if its lowest "
-        "validation loss is below that of the best network so far by more than a standard error, and by enough for "
-        "what it costs (a narrower one may lose as much); otherwise it is undone."
+        "In each stage a wider network is trained that begins as the others did. It is kept if its validation loss is "
+        "below that of the best network so far by more than a standard error, and by enough for its size; otherwise it "
+        "is undone."
     )
     rows = [
         [

@@ -129,13 +129,12 @@ def test_the_ranks_stay_bit_equal_after_growth_and_train_all_parameters(both, na
 @pytest.mark.thorough
 @distributed
 @pytest.mark.parametrize("name", [name for name in ddp_runs.CASES if name != "buffers"])
-def test_two_ranks_end_with_the_network_and_the_average_of_one(both, name):
+def test_two_ranks_end_with_the_network_of_one(both, name):
     """With batch norm they cannot: its statistics are those of each rank's batch."""
     alone = ddp_runs.train(name)
     for rank in both:
-        for part in ("model", "average"):
-            for key, value in alone[part].items():
-                assert torch.allclose(rank[name][part][key], value, rtol=1e-8, atol=1e-10)
+        for key, value in alone["model"].items():
+            assert torch.allclose(rank[name]["model"][key], value, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.thorough

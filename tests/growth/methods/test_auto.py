@@ -10,7 +10,7 @@ import creases
 from creases.growth._objective import objective
 from creases.growth._samples import InMemorySamples
 from creases.growth.methods import Evidence
-from creases.growth.methods._fold.fold import MAX_FOLDS, Fold
+from creases.growth.methods._fold.fold import MAX_FOLDS
 from creases.growth.methods._registry import Auto
 
 
@@ -54,16 +54,3 @@ def test_a_loss_of_the_users_own_gets_random_units() -> None:
     model = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1))
     _, history = creases.grow(model, (X, X[:, :1]), nn.SmoothL1Loss(), when=1, budget=2)
     assert {record.method for record in history.records} == {"random"}
-
-
-@pytest.mark.parametrize(("budget", "prepared"), [("1 s", ["0"]), (3, [])])
-def test_imports_come_before_the_first_growth_step_of_a_budget_in_seconds(monkeypatch, budget, prepared) -> None:
-    names = []
-    monkeypatch.setattr(Fold, "prepare", lambda self, model, place, evidence: names.append(place.name))
-    X = torch.randn(60, 2, generator=torch.Generator().manual_seed(0))
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        model = nn.Sequential(nn.Linear(2, 1), nn.ReLU(), nn.Linear(1, 2))
-    grower = creases.growth.Grower(model, None, (X, (X[:, 0] > 0).long()), "classification", budget=budget)
-    grower.begin()
-    assert names == prepared

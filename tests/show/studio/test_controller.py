@@ -160,12 +160,12 @@ def step_until(page, is_reached):
 
 def is_training_on(live):
     race = live.run.grower.state.race
-    return race is not None and race.rival is None and len(live.history.epochs) > race.epoch
+    return race is not None and race.best is None and len(live.history.epochs) > race.epoch
 
 
 def has_grown(live):
     race = live.run.grower.state.race
-    return race is not None and race.rival is not None and len(live.history.epochs) > race.epoch
+    return race is not None and race.best is not None and len(live.history.epochs) > race.epoch
 
 
 @pytest.mark.slow
@@ -179,7 +179,7 @@ def test_a_page_follows_stages_that_pay_and_stages_that_do_not(judged):
         phases.add(page.run["phase"])
         assert page.as_told()
     assert min(np.diff(lengths)) < 0  # it goes back to the beginning of a stage
-    on, grown = "training the network as it is, for comparison.", "training a network of another size that began alike"
+    on, grown = "training the network as it is, for comparison.", "training a wider network that began alike"
     assert f"Stage 1: {on}" in phases
     assert all(any(phase.startswith(f"Stage {number}: {grown}") for phase in phases) for number in (1, 2))
     assert [stage["pays"] for stage in page.live.history.stages][:2] == [True, False]
@@ -215,13 +215,13 @@ def test_undoing_a_stage_keeps_the_network_that_was_trained_on(monkeypatch):
     losses = itertools.count(100, -1)  # every look is the best so far
     monkeypatch.setattr("creases.growth._sized.block_losses", lambda *arguments: [float(next(losses))])
     page = step_until(paused(), has_grown)
-    rival = page.live.run.grower.state.race.rival
-    trained_on = len(rival.epochs)
+    best = page.live.run.grower.state.race.best
+    trained_on = len(best.epochs)
     began = page.live.run.grower.state.race.epoch
     page.steps(1)
     page.send("undo")
     tensors = page.model.state_dict()
-    assert all(torch.equal(value, tensors[name]) for name, value in rival.network.network.tensors.items())
+    assert all(torch.equal(value, tensors[name]) for name, value in best.network.network.tensors.items())
     assert page.run["records"] == []
     assert page.run["epochs"]["epoch"] == list(range(1, began + trained_on + 1))
     assert page.run["moments"][-1]["epoch"] == began + trained_on
@@ -234,9 +234,7 @@ def test_undoing_a_stage_keeps_the_network_that_was_trained_on(monkeypatch):
 
 @pytest.mark.slow
 def test_undo_passes_over_a_stage_that_did_not_pay(judged, monkeypatch):
-    monkeypatch.setattr(Stages, "over", lambda self, state, steps=None: "enough" * (len(state.history.stages) == 2))
-    monkeypatch.setattr(Stages, "next_halving", lambda self, state, steps: None)
-    monkeypatch.setattr("creases.growth._sized.remove_dead", lambda state: None)
+    monkeypatch.setattr(Stages, "obstacle", lambda self, state, *_: "enough" * (len(state.history.stages) == 2))
     page = step_until(paused(), lambda live: live.history.growth_ended)
     assert [record["undone"] for record in page.run["records"]] == [False, True]
     page.send("undo")

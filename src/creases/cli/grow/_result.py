@@ -164,7 +164,7 @@ def _parts(report: Report, *, full: bool = False) -> Iterator[RenderableType]:
     yield escape(document.lead)
     yield from section_parts(document.sections, full=full)
     history = report.experiment.history
-    has_seen = bool(history.refit) or history.kept == 0  # of the validation rows, whose scores then say little
+    has_seen = history.joined is not None or history.kept == 0  # of the validation rows, whose scores then say little
     models = "The network and the other models were" if has_seen else "The other models were"
     yield f"[dim]{models} fitted on training and validation rows.[/]"
     for text in baseline_warnings(model_baselines(report.model), report.data).values():

@@ -67,7 +67,6 @@ class ExplainedRun:
     """
 
     optimizer = None  #: full-batch quasi-Newton, without a state between rounds
-    is_retrained = True  #: on rows that were held out, where these may be trained on
 
     def __init__(
         self,
@@ -111,11 +110,6 @@ class ExplainedRun:
     def widths(self) -> dict[str, int]:
         """The width of the hidden layer, by name."""
         return {self._place: self._layer.out_features}
-
-    @property
-    def best(self) -> tuple[int, ModelState] | None:
-        """The network before rows that were held out were trained on, and its round."""
-        return None
 
     @property
     def phase(self) -> str:

@@ -36,9 +36,9 @@ class Evidence:
 
 #: A growth method: from a model, one of its places and the evidence to a proposal. An object may have further methods:
 #: ``check(model, place)`` returns why it cannot grow a place ("" where it can), ``check_evidence(evidence)`` refuses
-#: what it cannot use, ``prepare(model, place, evidence)`` imports what it needs, ``review(explanation, units,
-#: model, evidence)`` returns an explanation with what became of the units, and ``alternatives(model, place, evidence,
-#: count)`` returns up to so many proposals of one unit each, the best first.
+#: what it cannot use, ``review(explanation, units, model, evidence)`` returns an explanation with what became of the
+#: units, and ``alternatives(model, place, evidence, count)`` returns up to so many proposals of one unit each, the best
+#: first.
 GrowthMethod = Callable[[nn.Module, Place, Evidence], Proposal]
 
 

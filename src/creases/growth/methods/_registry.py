@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sized
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import nn
 
-from creases.errors import InputError, ReadError
+from creases.errors import InputError
 from creases.growth._proposal import Proposal
 from creases.growth.methods._evidence import Evidence, GrowthMethod
 from creases.growth.methods._fold.fold import MAX_FOLDS, Fold
@@ -36,6 +35,7 @@ class Auto:
     """
 
     count: int = 1
+    folds: int = MAX_FOLDS  #: at most; where more units are wanted, all are random
 
     def check(self, model: nn.Module, place: Place) -> str:
         """Return "": one of the two can grow every place."""
@@ -43,17 +43,12 @@ class Auto:
 
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
-        if self.count <= MAX_FOLDS and _is_foldable(model, place, evidence):
+        if self.count <= self.folds and _is_foldable(model, place, evidence):
             folds = Fold(count=self.count)(model, place, evidence)
             if folds.count == self.count or self.count == 1:
                 return folds
         proposal = Random(count=self.count)(model, place, evidence)
         return _usual_weights(proposal) if evidence.untrained else proposal
-
-    def prepare(self, model: nn.Module, place: Place, evidence: Evidence) -> None:
-        """Import what folds need, where there will be folds."""
-        if _is_foldable(model, place, evidence):
-            Fold().prepare(model, place, evidence)
 
 
 def _usual_weights(proposal: Proposal) -> Proposal:
@@ -115,13 +110,6 @@ def check_evidence(how: GrowthMethod, evidence: Evidence) -> None:
     """Refuse samples or a loss that a method cannot use."""
     if (check := getattr(how, "check_evidence", None)) is not None:
         check(evidence)
-
-
-def prepare_method(how: GrowthMethod, model: nn.Module, place: Place, evidence: Evidence) -> None:
-    """Import what a method needs to grow a place, so that its first growth step takes no longer than others."""
-    if (prepare := getattr(how, "prepare", None)) is not None:
-        with suppress(InputError, ReadError):  # what cannot grow is refused when it is time to grow
-            prepare(copy_sharing_parameters(unwrap_module(model)), place, evidence)
 
 
 def reviewer(how: GrowthMethod, name: str) -> Callable[..., Mapping[str, Any]] | None:

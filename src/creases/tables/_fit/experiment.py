@@ -6,7 +6,6 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -261,8 +260,7 @@ class Experiment:
     The network starts as the linear model of the training rows (ridge or logistic regression) and is trained in float64
     on scaled rows. For the same start, rows, split and configuration it is the same network, bit for bit, as that of
     :func:`creases.grow`; but where it predicts the validation rows no better than the linear model, by 1.5 standard
-    errors, the linear model is kept, fitted to the validation rows too. With ``keep="refit"`` the validation rows are
-    trained on at the end where training overfits, unless the user gave them.
+    errors, the linear model is kept, fitted to the validation rows too.
 
     The folder has checkpoints and ``snapshots``, networks along the way; a run that is already there is resumed. With
     ``fit=False`` the network starts as a random linear function.
@@ -334,7 +332,7 @@ class Experiment:
     def create_run(self) -> Run | ExplainedRun:
         """Return the run, before its first epoch, to drive by hand."""
         device = self.config.device
-        may_refit = self.config.keep == "refit" and not self.data.is_validation_given
+        may_join = self.config.keep == "auto" and not self.data.is_validation_given
         run = open_run(
             self.model,
             self.data.samples("train", device),
@@ -342,7 +340,7 @@ class Experiment:
             self.config,
             validation=self.data.samples("validation", device),
             checkpoint=None if self.folder is None else self.folder / RunFile.CHECKPOINT,
-            all_samples=self.data.samples("train and validation", device) if may_refit else None,
+            all_samples=self.data.samples("train and validation", device) if may_join else None,
         )
         if self.snapshots is not None:
             run.before_decision.append(self.snapshots.before)
@@ -375,39 +373,34 @@ class Experiment:
         """Choose the network of a run that has ended: its best one, or the linear model."""
         run.finish()
         self.history = run.history
-        judged = self.model
-        if run.is_retrained and run.best is not None:  # the best one before validation rows were trained on
-            judged = deepcopy(self.model)
-            run.best[1].restore(judged, run.state.samples.example())
-        if isinstance(run, Run) and self._keep_linear_model(judged):
-            judged = self.model
-        self.threshold = choose_threshold(read(self.data.scaling.fold_into(judged)), self.data, self.config.threshold)
+        if isinstance(run, Run):
+            self._keep_linear_model()
+        network = read(self.data.scaling.fold_into(self.model))
+        self.threshold = choose_threshold(network, self.data, self.config.threshold)
         if self.snapshots is not None:
             self.snapshots.end(self.model, self.best_epoch)
 
-    def _keep_linear_model(self, judged: nn.Module) -> bool:
-        """Keep the linear model where no network clearly beats it on validation rows; return whether it was kept."""
+    def _keep_linear_model(self) -> None:
+        """Keep the linear model where no network clearly beats it on validation rows."""
         data, config = self.data, self.config
         validation = data.samples("validation", config.device)
         if validation is None or config.keep == "last" or not self.history.epochs:
-            return False
+            return
         fitted = self._linear
         if fitted is not None and not fitted.fits(config.layer_widths(data.n_outputs, data.task)):
-            return False
+            return
         goal = objective(data.task, weighted=validation.weighted)
         start = self._initial_network()
-        gain, error = compare_losses(*(block_losses(model, validation, goal) for model in (start, judged)))
+        gain, error = compare_losses(*(block_losses(model, validation, goal) for model in (start, self.model)))
         if gain > LINEAR_MARGIN * error:
-            return False
+            return
         rows = data.fitted_rows
         linear = initial_network(data, config, fit_linear_model(data, rows, self._penalty)).to(config.device)
         widths = {name: layer.out_features for name, layer in linear.named_children() if isinstance(layer, nn.Linear)}
         widths.pop("output")
         ModelState.from_model(linear, widths).restore(self.model, validation.example(), self.optimizer)
-        self.history.ended = "training after growth overfitted" if self.history.refit else self.history.ended
         self.history.note = "the network is the linear model, which does as well on validation rows"
         self.history.kept = 0
-        return True
 
     @contextmanager
     def single_thread(self) -> Iterator[None]:

@@ -350,10 +350,6 @@ class Fold:
         if self.as_printed:
             check_printed(loss=(task, "classification"))
 
-    def prepare(self, model: nn.Module, place: Place, evidence: Evidence) -> None:
-        """Import the clustering of mispredictions."""
-        import sklearn.cluster  # noqa: F401
-
     def review(
         self, explanation: Mapping[str, Any], units: Sequence[int], model: nn.Module, evidence: Evidence
     ) -> Mapping[str, Any]:
