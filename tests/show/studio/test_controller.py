@@ -141,7 +141,8 @@ STAGES = {"epochs": 200, "batch": 5, "how": "random"}  # growth takes a few doze
 
 @pytest.fixture
 def judged(monkeypatch):
-    """The first stage pays, no other does."""
+    """The first stage pays, no other does; the samples are enough for both."""
+    monkeypatch.setattr("creases.growth.policies._stages.LEAST_WIDTH", 4)
     gains = itertools.chain([1.0], itertools.repeat(-9.0))
     monkeypatch.setattr("creases.growth._sized.compare_losses", lambda *losses: (next(gains), 0.0))
 
