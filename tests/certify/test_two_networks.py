@@ -55,6 +55,12 @@ def test_networks_that_differ_by_less_than_a_limit_are_told(limit: float) -> Non
     assert prop.is_statement_of(verdict.proof)
 
 
+def test_equal_networks_on_equal_inputs_are_one() -> None:
+    f, equal = network(2), "(assert (== X[0] U[0,0]))"
+    prop = parse_vnnlib(f"{TWO.format(relation='equal-to')}{equal}(assert (> V[0] (+ Y[0] 1e-9)))")
+    assert (put_side_by_side((f, f), prop).n_units, verify((f, f), prop).status) == (f.n_units, "holds")
+
+
 @pytest.mark.thorough
 def test_a_network_that_rises_and_one_that_does_not() -> None:
     text = TWO.format(relation="equal-to") + "(assert (>= X[0] U[0,0])) (assert (>= U[0,0] -1.0))"

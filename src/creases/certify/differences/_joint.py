@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,7 @@ def join_networks(a: Network, b: Network) -> Network:
     """
     a, b = as_pair(a, b, same_outputs=False)
     steps, ends, shape = _side_by_side(a, b)
-    _append(steps, "concat", ends, (a.n_out + b.n_out,), {"dim": 0})
-    return Network(steps, shape)
+    return concatenate(steps, ends, a.n_out + b.n_out, shape)
 
 
 def subtract_networks(a: Network, b: Network) -> Network:
@@ -71,8 +71,7 @@ class Joint:
             for value, name in zip(outputs, "ab", strict=True)
         ]
         flat = [_append(steps, "reshape", (value,), (1,), {"shape": [1]}) for value in decisions]
-        _append(steps, "concat", (*ends, *flat), (2 * a.n_out + 2,), {"dim": 0})
-        return cls(Network(steps, shape), a.n_out)
+        return cls(concatenate(steps, (*ends, *flat), 2 * a.n_out + 2, shape), a.n_out)
 
     def classes(self, patterns: NDArray[np.uint8]) -> tuple[Ints, Ints]:
         """Return the classes that a and b decide for on regions with these patterns (R, n_bytes): (R,) each."""
@@ -115,26 +114,46 @@ def _side_by_side(a: Network, b: Network) -> tuple[list[Step], tuple[int, int], 
     """Return the steps of both on one input, the numbers of their flattened outputs, and the input's shape."""
     dtype = torch.promote_types(a.dtype, b.dtype)
     steps: list[Step] = []
-    ends = [_add(steps, net.to(dtype).to(a.device), name, a.input_shape) for net, name in ((a, "a"), (b, "b"))]
+    ends = [add_network(steps, net.to(dtype).to(a.device), name, a.input_shape) for net, name in ((a, "a"), (b, "b"))]
     return steps, (ends[0], ends[1]), a.input_shape
 
 
-def _add(steps: list[Step], net: Network, name: str, shape: tuple[int, ...]) -> int:
-    """Add a network's steps; return the number of its flattened output."""
-    number = {0: 0}  # of each value of the network among the values of both
+def add_network(
+    steps: list[Step], net: Network, name: str, shape: tuple[int, ...], columns: Sequence[int] | None = None
+) -> int:
+    """Add a network's steps to those of others on an input of some shape; return the number of its flattened output.
+
+    Steps that do the same to the same values occur once. With ``columns`` the network takes these entries of the input.
+    """
+    number = {0: 0}  # of each value of the network among the values of all
+    if columns is not None and list(columns) != list(range(prod(shape))):
+        index = {"index": torch.tensor(columns)}
+        number[0] = _put(steps, Step("gather", (0,), (net.n_in,), tensors=index, path=f"inputs of {name}"))
+        shape = (net.n_in,)
     if net.input_shape != shape:
-        number[0] = _append(steps, "reshape", (0,), net.input_shape, {"shape": list(net.input_shape)})
+        number[0] = _append(steps, "reshape", (number[0],), net.input_shape, {"shape": list(net.input_shape)})
     for i, step in enumerate(net.steps):
-        new = replace(step, inputs=tuple(number[value] for value in step.inputs), path=f"{name}.{step.path}")
-        k = next((k for k, old in enumerate(steps) if _is_same(old, new)), None)
-        if k is None:
-            steps.append(new)
-            k = len(steps) - 1
-        number[i + 1] = k + 1
+        inputs = tuple(number[value] for value in step.inputs)
+        number[i + 1] = _put(steps, replace(step, inputs=inputs, path=f"{name}.{step.path}"))
     end = number[len(net.steps)]
     if len(net.output_shape) == 1:
         return end
     return _append(steps, "reshape", (end,), (net.n_out,), {"shape": [net.n_out]})
+
+
+def _put(steps: list[Step], new: Step) -> int:
+    """Append a step unless there is the same; return the number of its value."""
+    k = next((k for k, old in enumerate(steps) if _is_same(old, new)), None)
+    if k is None:
+        steps.append(new)
+        return len(steps)
+    return k + 1
+
+
+def concatenate(steps: list[Step], ends: Sequence[int], size: int, shape: tuple[int, ...]) -> Network:
+    """Return the network of steps on an input of some shape, with flat values (size,) one after another."""
+    _append(steps, "concat", ends, (size,), {"dim": 0})
+    return Network(steps, shape)
 
 
 def _append(

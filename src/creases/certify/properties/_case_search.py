@@ -24,6 +24,7 @@ from creases.certify._maximize.queue_search import QueueSearch
 from creases.certify._maximize.search import Limits, open_search, sample_points
 from creases.certify._maximize.tree_search import TreeSearch
 from creases.certify._whole_numbers import EVERY_INPUT, Columns, maximize_over_columns
+from creases.certify.differences._joint import add_network, concatenate
 from creases.certify.proofs._format import ClaimProof, Leaf, Split
 from creases.certify.properties._property import Verdict
 from creases.network import Network
@@ -262,19 +263,10 @@ def _decide_columns(net: Network, case: Case, columns: Columns, until: float) ->
 
 
 def _rows(net: Network, case: Case) -> tuple[Network, Floats]:
-    """Return the network and rows of its outputs that are all at least ``-d`` in the case."""
+    """Return a network and rows of its outputs that are all at least ``-d`` in the case: its inputs may be outputs."""
     if not case.D.any():
         return net, -case.C
-    return with_inputs(net), -np.hstack([case.C, case.D])
-
-
-def with_inputs(net: Network) -> Network:
-    """Return the network with its inputs as further outputs, flattened: (m + n,)."""
-    end, m, n = len(net.steps), net.n_out, net.n_in
-    steps = [
-        *net.steps,
-        Step("reshape", (end,), (m,), {"shape": [m]}, path="outputs"),
-        Step("reshape", (0,), (n,), {"shape": [n]}, path="inputs"),
-        Step("concat", (end + 1, end + 2), (m + n,), {"dim": 0}, path="both"),
-    ]
-    return Network(steps, net.input_shape)
+    steps, shape = list[Step](), net.input_shape
+    itself = Network([Step("reshape", (0,), (net.n_in,), {"shape": [net.n_in]}, path="inputs")], shape)
+    ends = [add_network(steps, each, name, shape) for each, name in ((net, "net"), (itself, "inputs"))]
+    return concatenate(steps, ends, net.n_out + net.n_in, shape), -np.hstack([case.C, case.D])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from creases._text import OneLine, plural
 from creases._typing import Floats
 from creases.certify._bounds import output_bounds
 from creases.certify._case import Case, Numbers, dot
+from creases.certify.differences._joint import add_network, concatenate
 from creases.certify.proofs import Proof
 from creases.certify.proofs._checker.plain import PlainNetwork
 from creases.certify.proofs._digest import as_plain
@@ -148,7 +149,10 @@ def put_side_by_side(net: NetworkLike | tuple[NetworkLike, ...], prop: Property)
     parts = [_to_float(each) for each in net]
     for each, part in zip(parts, prop.networks, strict=True):
         _check_sizes(each, len(part.inputs), part.n_out, f" of {part.name}")
-    return _join(parts, prop.networks, prop.n_in)
+    steps, shape = list[Step](), (prop.n_in,)
+    pairs = zip(parts, prop.networks, strict=True)
+    ends = [add_network(steps, each, part.name, shape, part.inputs) for each, part in pairs]
+    return concatenate(steps, ends, prop.n_out, shape)
 
 
 def match_networks(net: NetworkLike, other: NetworkLike | None, prop: Property) -> NetworkLike | PlainNetwork:
@@ -160,25 +164,6 @@ def match_networks(net: NetworkLike, other: NetworkLike | None, prop: Property) 
     plain = as_plain(net)
     _check_link(plain.link)
     return plain
-
-
-def _join(nets: list[Network], parts: tuple[PartNetwork, ...], n_in: int) -> Network:
-    """Return one network with the outputs of several, flattened, each of which takes some of its inputs (n_in,)."""
-    steps: list[Step] = []
-    ends = []
-    for net, part in zip(nets, parts, strict=True):
-        index = torch.tensor(part.inputs)
-        steps.append(Step("gather", (0,), (net.n_in,), tensors={"index": index}, path=f"inputs of {part.name}"))
-        steps.append(Step("reshape", (len(steps),), net.input_shape, {"shape": list(net.input_shape)}))
-        first = len(steps)  # the number of the network's own input among all values
-        steps += [
-            replace(step, inputs=tuple(value + first for value in step.inputs), path=f"{part.name}.{step.path}")
-            for step in net.steps
-        ]
-        steps.append(Step("reshape", (len(steps),), (net.n_out,), {"shape": [net.n_out]}))
-        ends.append(len(steps))
-    steps.append(Step("concat", tuple(ends), (sum(net.n_out for net in nets),), {"dim": 0}, path="outputs"))
-    return Network(steps, (n_in,))
 
 
 def _to_float(net: NetworkLike) -> Network:
