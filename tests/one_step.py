@@ -35,11 +35,10 @@ CASES = {
         ((2, 5, 6), _POOL | {"divisor": 5}, {}),
         ((2, 6), {"kernel": [2], "stride": [2], "padding": [0], "ceil_mode": False, "count_include_pad": True}, {}),
     ],
-    "adaptive_avg_pool": [((2, 5, 7), {"size": [2, 3]}, {})],
+    "adaptive_avg_pool": [((2, 5, 7), {"size": [2, 3]}, {}), ((2, 5, 3, 4), {"size": [2, 3, 1]}, {})],
     "interpolate": [
         ((2, 3, 4), _RESIZE | {"size": [5, 7]}, {}),
         ((2, 4, 4), _RESIZE | {"mode": "bilinear", "scale": [1.7, 0.5], "antialias": True}, {}),
-        ((2, 3, 2, 4), _RESIZE | {"mode": "trilinear", "size": [4, 4, 3], "align_corners": True}, {}),
     ],
     "sum": [((2, 3, 4), {"dims": [0, 2], "keepdim": False}, {}), ((2, 3), {"dims": [1], "keepdim": True}, {})],
     "matmul": [((3, 2), {}, {"matrix": _numbers(4, 3)})],

@@ -244,6 +244,7 @@ def _recurrence(x: torch.Tensor) -> torch.Tensor:
     ("times a mask", Lambda(lambda x: x * (x > 0)), VECTOR),
     ("times a mask of numbers", Lambda(lambda x: (x >= 0).to(x.dtype) * x), VECTOR),
     ("masked fill by sign", Lambda(lambda x: x.masked_fill((x < 0).to(torch.bool), 0)), VECTOR),  # as ONNX has it
+    ("of numbers", Lambda(lambda x: (lambda z: (z > 0.5) * (z - 0.5))(x * torch.arange(6.0) + (x * 0 + 1))), VECTOR),
     ("times a mask of whole numbers", Lambda(lambda x: (x > 0).long() * x), VECTOR),
     ("times its sign", Lambda(lambda x: torch.sign(x - 1) * (x - 1)), VECTOR),
     ("a sign times it", Lambda(lambda x: (3 - x) * torch.sgn(2 * x - 6)), VECTOR),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
@@ -127,7 +127,8 @@ def _verify(net: Network, run: TracedRun) -> None:
         scale = max(1e-300, float(expected.abs().max())) if expected.numel() else 1.0
         if value.shape == expected.shape and (value - expected).abs().max() <= _TOLERANCE * scale:
             return
-        place = _first_difference(net.steps, run.steps)
+        differing = (f"{a.path} ({a.op})" for a, b in zip(net.steps, run.steps, strict=False) if not are_equal(a, b))
+        place = next(differing, "" if len(net.steps) == len(run.steps) else "model")
         # Every step was verified by itself. Where both runs have the same steps, large terms that cancel explain more.
         if not place and value.shape == expected.shape:
             terms = _term_sizes(net, run.x).expand(run.x.shape[0], *net.output_shape).flatten()
@@ -154,11 +155,3 @@ def _term_sizes(net: Network, x: Tensor) -> Tensor:
         return sizes[0].amax(-1)
 
     return propagate(net, {0: x.abs().amax(0, keepdim=True)}, apply_step)[len(net.steps)]
-
-
-def _first_difference(first: Sequence[Step], second: Sequence[Step]) -> str:
-    """Return the first step that differs, "" where there is none."""
-    for a, b in zip(first, second, strict=False):
-        if not are_equal(a, b):
-            return f"{a.path} ({a.op})"
-    return "" if len(first) == len(second) else "model"

@@ -16,6 +16,8 @@ from creases.network._reading.builder import ProgramBuilder, Value, are_equal
 from creases.network._reading.operators.arithmetic import Operand, add, mul, sub
 from creases.network._reading.operators.names import refusal
 
+_ADVICE = "write the bend as relu, maximum, minimum or clamp"
+
 
 @dataclass(frozen=True, eq=False)
 class Mask:
@@ -38,7 +40,7 @@ def where(builder: ProgramBuilder, condition: Any, input: Operand, other: Operan
         above, below = (input, other) if condition.positive else (other, input)
         return _bend(builder, condition.value, above, below)
     if isinstance(condition, Value):
-        raise builder.error("its condition is not a comparison; write the bend as relu, clamp, abs, maximum or minimum")
+        raise builder.error("its condition is not a comparison; " + _ADVICE)
     mask = torch.as_tensor(condition).to(torch.float64)
     parts = [
         mul(builder, part, weight) if isinstance(part, Value) else torch.as_tensor(part, dtype=torch.float64) * weight
@@ -70,11 +72,17 @@ def _bend(builder: ProgramBuilder, z: Value, above: Operand, below: Operand) -> 
 
     With above = below + k z this is ``below + k relu(z)``, with below = b z + c also ``c + a leaky(z)``, a = b + k.
     """
-    of_z, of_above, of_below = (_terms(builder, part, z.shape) for part in (z, above, below))
-    base = next((base for base, slope in of_z.items() if base >= 0 and bool((slope != 0).all())), None)
+    of_z = _terms(builder, z, z.shape)
+    fixed = torch.stack([slope == 0 for base, slope in of_z.items() if base != CONSTANT]).all(dim=0)
+    if (fixed & (of_z[CONSTANT] != 0)).any():  # entries where z is a number: it selects once and for all
+        below = where(builder, fixed & (of_z[CONSTANT] > 0), above, below)
+        above = where(builder, fixed & (of_z[CONSTANT] != 0), below, above)
+    of_above, of_below = (_terms(builder, part, z.shape) for part in (above, below))
+    base = next((base for base, slope in of_z.items() if base >= 0 and bool((fixed | (slope != 0)).all())), None)
     if base is None:
-        raise builder.error("selects by a value that does not depend on the input in some entries")
-    k, b = ((over[base] - under[base]) / of_z[base] for over, under in ((of_above, of_below), (of_below, {base: 0.0})))
+        raise builder.error("selects by a value whose entries come from different values; " + _ADVICE)
+    slope = torch.where(fixed, 1.0, of_z[base])
+    k, b = ((over[base] - under[base]) / slope for over, under in ((of_above, of_below), (of_below, {base: 0.0})))
     rests = {}
     for number in of_z.keys() | of_above.keys() | of_below.keys():
         terms = torch.stack([of_above[number], -of_below[number], -k * of_z[number]])
@@ -82,12 +90,9 @@ def _bend(builder: ProgramBuilder, z: Value, above: Operand, below: Operand) -> 
     if rests.pop(CONSTANT, False) and not any(rests.values()):
         raise builder.error("selects between values that differ where its condition changes, which is a jump")
     if any(rests.values()):
-        raise builder.error(
-            "selects by the sign of a value between others than its multiples; write the bend as relu, maximum, "
-            "minimum or clamp"
-        )
+        raise builder.error("selects by the sign of a value between others than its multiples; " + _ADVICE)
     a, c = b + k, of_below[CONSTANT] - b * of_z[CONSTANT]
-    is_line = all(torch.allclose(of_below[n], b * of_z[n], rtol=1e-12, atol=0.0) for n in rests)
+    is_line = not fixed.any() and all(torch.allclose(of_below[n], b * of_z[n], rtol=1e-12, atol=0.0) for n in rests)
     if is_line and bool((a != 0).all()):
         return builder.shift(builder.scale(builder.relu(z, b / a), a), c)
     if is_line and bool((b != 0).all()):
