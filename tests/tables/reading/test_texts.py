@@ -70,7 +70,7 @@ def read_numbers(cells, name="c", **options):
         (["level 2", "level 10", "level 1"], "ordinal", [1, 2, 0]),
         (["stage IV", "stage I", "stage II"], "ordinal", [2, 0, 1]),
         (["2nd", "1st", "3rd"], "ordinal", [1, 0, 2]),
-        (["3/4", "1/2", "1/8"], "share", [0.75, 0.5, 0.125]),
+        (["3/4", "1/2", "1/8", "2 / 8"], "quantity", [6, 4, 1, 2]),
         (["12 %", "7.5 %", "100 %"], "share", [12, 7.5, 100]),
         (["12.5*", "~12.5", "12 (est.)", "13 [2]"], "number", [12.5, 12.5, 12, 13]),
         (["1.5M", "200k", "3 bn"], "number", [1.5e6, 2e5, 3e9]),
@@ -238,7 +238,7 @@ def model(frame):
 def test_each_kind_is_printed_and_values_are_in_the_notation_of_their_column(model, frame):
     kinds = dict(zip(*(model.schema.encoding.describe()[name] for name in ("column", "kind")), strict=True))
     assert kinds == {"when": "time", "weight": "quantity", "took": "duration", "risk": "ordinal", "age": "interval",
-                     "month": "month", "score": "share", "place": "coordinate", "sales": "number",
+                     "month": "month", "score": "quantity", "place": "coordinate", "sales": "number",
                      "y": "number", "box": "list", "box 1": "quantity", "box 2": "quantity", "box 3": "quantity",
                      "tags": "tags", "tags: blue": "yes/no", "tags: cold": "yes/no", "tags: red": "yes/no",
                      "code": kinds["code"], "code beginning 1": "category", "code beginning 2": "category"}  # fmt: skip
@@ -249,7 +249,7 @@ def test_each_kind_is_printed_and_values_are_in_the_notation_of_their_column(mod
         "weight (quantity)": ("per kg",),
         "risk (ordinal)": ("at low", "at medium", "at high"),
         "age (interval)": ("at <18", "at 35-65", "at 65+"),
-        "score (share)": ("per 1/10",),
+        "score (quantity)": ("per /10",),
         "month (month)": ("per month",),
     }.items():
         assert all(part in told[name] for part in parts), told
@@ -261,7 +261,7 @@ def test_each_kind_is_printed_and_values_are_in_the_notation_of_their_column(mod
     cells = {effect.name: effect.cell for effect in explain_row(model, x).effects}
     row = frame.iloc[0]
     for name in ("when", "weight", "risk", "age", "month", "score"):
-        assert cells[name].removesuffix(" kg") == row[name].removesuffix(".0 kg").removesuffix(" kg")
+        assert cells[name].removesuffix(" kg").replace(" /", "/") == row[name].removesuffix(".0 kg").removesuffix(" kg")
 
 
 def test_numbers_that_a_user_calls_codes_are_read_by_their_beginning():

@@ -57,7 +57,11 @@ def fit_file(
         ),
     ] = None,
     time: Annotated[
-        str | None, data_option(metavar="COLUMN", help="Column of dates or numbers: the latest rows are the test rows.")
+        str | None,
+        data_option(
+            metavar="COLUMN",
+            help="Column of dates or numbers: the latest rows are the test rows, and a trend goes on if they say so.",
+        ),
     ] = None,
     family: Annotated[
         str,

@@ -1,4 +1,4 @@
-"""Intervals and fractions, which become their middles and shares."""
+"""Intervals, which become their middles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from math import inf
 from typing import ClassVar, Literal, Self
@@ -15,8 +14,6 @@ import numpy as np
 
 from creases._typing import Floats
 from creases.tables._columns.codec import TextCodec, parse_each, thin_out
-
-_FRACTION = re.compile(r"(\d{1,9}(?:\.\d+)?)\s*/\s*(\d{1,9})", re.ASCII)
 
 _SIGNED = r"[$€£]?\s*(-?(?!0\d)\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*%?"  # 007 is a code
 _N = r"[$€£]?\s*(-?(?!0\d)\d+(?:[.,]\d+)*(?:[eE][+-]?\d+)?)\s*%?"
@@ -30,63 +27,6 @@ _POINT = re.compile(_N, _FLAGS)
 
 #: Intervals whose texts are stored, so that values are shown as the table writes them.
 MAX_LABELS = 100
-
-
-@dataclass(frozen=True)
-class FractionFormat(TextCodec):
-    """How a column writes shares as fractions, ``3/4``, which become numbers from 0 to 1."""
-
-    kinds: ClassVar[tuple[str, ...]] = ("fraction", "share")
-    given: ClassVar[tuple[str, ...]] = ("share",)
-    plural: ClassVar[str] = "fractions"
-    may_be_target: ClassVar[bool] = True
-    below: int = 1  #: the largest number below the line
-    common: bool = True  #: whether all have this one
-
-    def parse(self, texts: Sequence[str | None]) -> Floats:
-        """Return the shares (n,) of cells, NaN for those that are missing or no fractions up to 1."""
-        return parse_each(texts, _read_fraction)
-
-    def write(self, value: float) -> str:
-        """Return a share as a fraction: as the column writes it, or the nearest with numbers as small as its own."""
-        if self.common:
-            return f"{float(f'{value * self.below:.6g}'):.15g}/{self.below}"
-        fraction = Fraction(value).limit_denominator(self.below)
-        return f"{fraction.numerator}/{fraction.denominator}"
-
-    def describe(self) -> str:
-        """Say how its numbers are to be read."""
-        return "fractions"
-
-    def step(self, low: float, high: float) -> tuple[float, str]:
-        """Return by how much to tell slopes, and the name of this step."""
-        size = 1 / self.below if self.common and 10 / self.below >= high - low else 0.1
-        return size, self.write(size) if self.common else format(size, "g")
-
-    def grid(self, low: float, high: float, most: int) -> Floats:
-        """Return fractions within a range, at most so many."""
-        below = self.below if self.below <= most else 100
-        return thin_out(np.arange(below + 1) / below, low, high, most)
-
-    @classmethod
-    def find(cls, counts: Mapping[str, int], name: str) -> Self | None:
-        """Return how texts write fractions; None if they write none, or some that are greater than 1."""
-        matches = [match for text in counts if (match := _FRACTION.fullmatch(text))]
-        if not matches or any(np.isnan(_read_fraction(match[0])) for match in matches):
-            return None
-        below = {int(match[2]) for match in matches}
-        return cls(max(below), len(below) == 1)
-
-    def check(self) -> bool:
-        """Return whether there is a number below the line."""
-        return self.below > 0
-
-
-def _read_fraction(text: str) -> float:
-    match = _FRACTION.fullmatch(text)
-    if match is None or int(match[2]) == 0 or float(match[1]) > int(match[2]):
-        return np.nan
-    return float(match[1]) / int(match[2])
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from creases.tables._columns.clocks import DurationFormat, TimeFormat
 from creases.tables._columns.codec import Codec, TextCodec, format_level
 from creases.tables._columns.coordinates import CoordinateFormat
 from creases.tables._columns.dates import DateFormat, find_dates, is_day_first_unclear
-from creases.tables._columns.intervals import FractionFormat, IntervalFormat
+from creases.tables._columns.intervals import IntervalFormat
 from creases.tables._columns.levels import Levels, Lookup, YesNo
 from creases.tables._columns.numbers import (
     MIN_CELLS,
@@ -35,14 +35,14 @@ from creases.tables._reading.columns import Column, Marks
 
 #: All codecs, by the first of their kinds as they are called in files.
 _CODECS = (
-    NumberFormat, Levels, Lookup, ScaleFormat, IntervalFormat, DateFormat, TimeFormat, DurationFormat, FractionFormat,
-    CoordinateFormat, YesNo,
+    NumberFormat, Levels, Lookup, ScaleFormat, IntervalFormat, DateFormat, TimeFormat, DurationFormat, CoordinateFormat,
+    YesNo,
 )  # fmt: skip
 CODECS: dict[str, type[Codec]] = {each.kinds[0]: each for each in _CODECS}
 
 #: Those of texts, in the order in which they are tried.
 TEXT_CODECS: tuple[type[TextCodec], ...] = (
-    TimeFormat, DurationFormat, CoordinateFormat, FractionFormat, IntervalFormat, ScaleFormat,
+    TimeFormat, DurationFormat, CoordinateFormat, IntervalFormat, ScaleFormat,
 )  # fmt: skip
 
 #: Kinds that a user can give a column; a scale such as ``low<high`` is one too.

@@ -35,21 +35,25 @@ _DIMENSIONS: tuple[dict[str, float], ...] = (
     {"KB": 1e3, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12},
 )  # fmt: skip
 
-_UNIT_NAME = r"[a-zA-Z°µ\u00c0-\u024f][^\d\s]{0,11}[23]?(?: [a-zA-Z]{1,12})?"
+_UNIT_NAME = r"/\s?[1-9]\d{0,4}|[a-zA-Z°µ\u00c0-\u024f][^\d\s]{0,11}[23]?(?: [a-zA-Z]{1,12})?"
 _QUANTITY = re.compile(
     rf"([+-]?(?!0\d)[\d.,'\u2019\u00a0\u202f ]{{0,30}}\d(?:[eE][+-]?\d+)?)\s*({_UNIT_NAME})", re.ASCII
 )
 
 
 def split_unit(text: str) -> tuple[str, str] | None:
-    """Return the number and the unit of a text such as ``61.5 kg``; None if it is no such text."""
+    """Return the number and the unit of a text such as ``61.5 kg`` or ``7/10``; None if it is no such text."""
     match = _QUANTITY.fullmatch(text)
-    return None if match is None else (match[1].strip(), match[2])
+    if match is None or (match[2][0] == "/" and not 0 <= (to_number(match[1]) or 0.0) <= float(match[2][1:])):
+        return None
+    return match[1].strip(), match[2].replace(" ", "") if match[2][0] == "/" else match[2]
 
 
 @cache
 def unit_factor(unit: str, base: str) -> float | None:
     """Return how many of one unit a unit is; None if they do not convert. A unit that is not known has a plural."""
+    if unit[0] == base[0] == "/":  # of a fraction
+        return float(base[1:]) / float(unit[1:])
     for sizes in _DIMENSIONS:
         known = {name.lower(): size for name, size in sizes.items()} | sizes
         a, b = (known.get(each, known.get(each.lower())) for each in (unit, base))

@@ -121,7 +121,7 @@ def read_table(
         split, and in the same fold.
     time
         A column of dates or numbers: the last rows are tested on, and a fold is a stretch of time. It is an input too,
-        unless it is left out.
+        unless it is left out; where later rows are better predicted so, its trend goes on behind the table.
     missing_marks
         The texts that stand for a missing value, in all columns, beside empty cells: ``["-", "unknown"]``; ``[]`` for
         none. Default: those above.

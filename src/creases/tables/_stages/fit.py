@@ -29,6 +29,7 @@ from creases.tables._stages.rows import Rows
 from creases.tables._stages.simplify import eliminate, select_functions
 from creases.tables._stages.stages import SMALL, choose, describe_steps, fit_candidates, fit_columns, linear_steps
 from creases.tables._stages.trades import Trade, find_trades
+from creases.tables._stages.trend import continue_trend
 from creases.tables._stages.units import UnitBasis
 
 if TYPE_CHECKING:
@@ -272,6 +273,8 @@ def fit_stages(
     if inputs.levels:
         last = data if is_small else whole
         model = _add_levels(model, inputs, fit_effects(last, fit(last.X), levels) if levels else None, scale)
+    if rows.is_time:
+        model = continue_trend(model, rows, inputs, kept, folds)
     if not n_classes:
         model = replace(model, family=targets.family.name, largest=targets.largest)
     if targets.family.is_quadratic and model.link == "log":  # the mean prediction is to be that of the targets
