@@ -36,8 +36,8 @@ PIECES, MORE_PIECES = 20, 100
 #: Rows for each piece of a curve that needs more pieces than others, and its pieces at most.
 ROWS_PER_PIECE, MOST_PIECES = 10, 150
 
-#: Pieces of a table's curves together, and inputs that have curves.
-FUNCTIONS, MAX_BENT = 400, 100
+#: Pieces of a table's curves together, inputs that have curves, and scores from which there are fewer pieces.
+FUNCTIONS, MAX_BENT, MANY_SCORES = 400, 100, 8
 
 #: Pieces of all curves for each row, and of each curve at least.
 PIECES_PER_ROW, LEAST_PIECES = 1.0, 4
@@ -271,7 +271,8 @@ def _on_folds(
 
 def _count_pieces(rows: Rows) -> int:
     """Return how many pieces the curves of a table may have together."""
-    return min(FUNCTIONS, int(PIECES_PER_ROW * rows.copies.sum()))
+    most = FUNCTIONS * MANY_SCORES // max(rows.n_scores, MANY_SCORES)  # each score has moments of its own
+    return min(most, int(PIECES_PER_ROW * rows.copies.sum()))
 
 
 def _bending_inputs(rows: Rows, inputs: Inputs, fits: Sequence[Fit]) -> Bools:
