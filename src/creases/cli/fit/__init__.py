@@ -58,10 +58,7 @@ def fit_file(
     ] = None,
     time: Annotated[
         str | None,
-        data_option(
-            metavar="COLUMN",
-            help="Column of dates or numbers: the latest rows are the test rows, and a trend goes on if they say so.",
-        ),
+        data_option(metavar="COLUMN", help="Column of dates or numbers: test on the latest rows, go on behind."),
     ] = None,
     family: Annotated[
         str,
