@@ -57,8 +57,7 @@ def fit_file(
         ),
     ] = None,
     time: Annotated[
-        str | None,
-        data_option(metavar="COLUMN", help="Column of dates or numbers: test on the latest rows, go on behind."),
+        str | None, data_option(metavar="COLUMN", help="Column of dates or numbers: the latest rows are the test rows.")
     ] = None,
     family: Annotated[
         str,
