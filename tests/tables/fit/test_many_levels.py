@@ -92,7 +92,9 @@ def test_an_unknown_value_adds_what_known_ones_do_on_average(fitted):
 def test_folders_keep_every_effect(fitted, tmp_path):
     model, table = fitted
     model.save(tmp_path / "run")
-    assert np.array_equal(creases.load(tmp_path / "run").predict(table), model.predict(table))
+    loaded = creases.load(tmp_path / "run")
+    assert np.array_equal(loaded.predict(table), model.predict(table))
+    assert loaded.function.n_bends == model.function.n_bends < 30  # a value is no bend
 
 
 @pytest.mark.parametrize("suffix", RUNNERS)

@@ -315,7 +315,7 @@ def _add_levels(model: CurveModel, inputs: Inputs, effects: LevelEffects | None,
         for gap in inputs.gaps[j].tolist():  # rows without a value are as before
             curves[gap] = replace(curves[gap], values=curves[gap].values + np.outer([missing, missing - 1], mean))
         intercept = intercept + (1 - missing) * mean
-    return replace(model, curves=tuple(curves), intercept=intercept)
+    return replace(model, curves=tuple(curves), intercept=intercept, lookups=(*inputs.levels,))
 
 
 #: Standard deviation of targets, in means, below which a logarithm is as good as straight; rows that a choice needs.

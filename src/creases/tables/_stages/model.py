@@ -184,6 +184,7 @@ class CurveModel:
     steps: tuple[Step, ...] = ()  #: what each stage brought
     family: str = "normal"  #: of numbers, by name: see :func:`parse_family`; "classes" of classes
     largest: float = inf  #: the largest prediction, under a logarithmic link
+    lookups: tuple[int, ...] = ()  #: inputs that are numbers of values: their curves are read at these, and do not bend
 
     @property
     def link(self) -> Link:
@@ -221,7 +222,8 @@ class CurveModel:
     @property
     def n_bends(self) -> int:
         """Knots within the ranges of inputs, hinges of planes, and units."""
-        knots = {(j, float(q)) for j, curve in enumerate(self.curves) for q in curve.bends}
+        curves = [(j, curve) for j, curve in enumerate(self.curves) if j not in self.lookups]
+        knots = {(j, float(q)) for j, curve in curves for q in curve.bends}
         spreads: list[Any] = [each.hinges.knots.items() for each in self.planes]
         spreads += [dict(enumerate(self.units.knots)).items()] if self.units else []
         knots |= {(j, float(q)) for spread in spreads for j, each in spread for q in each[1:-1]}
