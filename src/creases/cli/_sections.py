@@ -33,17 +33,20 @@ WIDTH = 100
 
 
 def print_document(
-    document: Document, *, as_json: bool = False, full: bool = False, style: str = "bold", **values: Any
+    document: Document, *, as_json: bool = False, full: bool = False, style: str = "", **values: Any
 ) -> None:
-    """Print the lead of a document, in a style up to its colon, and its sections; or its values, and more, as JSON."""
+    """Print the lead of a document and its sections; or its values, and more, as JSON.
+
+    With a style for the lead up to its colon, lines are not broken: programs read them.
+    """
     if as_json:
         print_json({**document.values, **values})
         return
     if document.lead:
-        head, colon, rest = document.lead.partition(":")
-        out.print(f"[{style}]{escape(head + colon)}[/]{escape(rest)}", soft_wrap=True)
+        head, colon, rest = map(escape, document.lead.partition(":"))
+        out.print(f"[{style}]{head}{colon}[/]{rest}" if style else head + colon + rest, soft_wrap=bool(style))
     for part in section_parts(document.sections, full=full):
-        out.print(part, soft_wrap=isinstance(part, str))
+        out.print(part, soft_wrap=bool(style))
 
 
 def section_parts(sections: Sequence[Section], *, full: bool = False) -> Iterator[RenderableType]:

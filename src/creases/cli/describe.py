@@ -36,4 +36,4 @@ def describe_model(
         print_json(asdict(document))
         return
     out.print(escape(document.title), style="bold")
-    print_document(document, full=full, style="none")
+    print_document(document, full=full)

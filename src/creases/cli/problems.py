@@ -21,7 +21,11 @@ def list_problems(as_json: AsJson = False) -> None:
     if as_json:
         print_json({"problems": rows})
         return
-    cells: list[tuple[str, ...]] = [(row["name"], *_counts(row), row["description"]) for row in rows]
+    cells: list[tuple[str, ...]] = []
+    for row in rows:
+        target = "number" if row["classes"] is None else f"{row['classes']} classes"
+        counts = ("-", "-", "-") if row["task"] is None else (f"{row['rows']:,}", f"{row['inputs']:,}", target)
+        cells.append((row["name"], *counts, row["description"]))
     print_table("Built-in problems", cells, ("name", "rows", "inputs", "target", "description"), left=(0, 4))
     print_next("creases grow moons --out out/moons")
 
@@ -45,11 +49,3 @@ def _describe(name: str) -> dict[str, Any]:
         "task": "classification",
         "description": images.description,
     }
-
-
-def _counts(row: dict[str, Any]) -> tuple[str, str, str]:
-    """Return rows, inputs and target of a problem in words."""
-    if row["task"] is None:
-        return ("-", "-", "-")
-    target = "number" if row["classes"] is None else f"{row['classes']} classes"
-    return (f"{row['rows']:,}", f"{row['inputs']:,}", target)

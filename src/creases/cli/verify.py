@@ -89,7 +89,7 @@ def verify_property(
             verdict = verify(net, prop, budget=left, proof=proof is not None, progress=begin, **where)
         if proof is not None:
             _write_proof(verdict, proof, model_)
-    print_document(verdict.describe(), as_json=as_json, cases=len(prop.cases))
+    print_document(verdict.describe(), as_json=as_json, style="bold", cases=len(prop.cases))
     if not as_json:
         out.print(f"[dim]{verdict.seconds:.2f} s[/]")
         _print_next(model_, property_, budget, verdict)

@@ -98,13 +98,7 @@ PLANES = {
 
 @check_arguments(standardize=BOOL)
 def plane_points(name: str, *, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: bool = True) -> Problem:
-    """Make the points of a name in ``PLANES``.
-
-    Examples
-    --------
-    >>> plane_points("sine")
-    <Problem sine: 400 x 2, 2 classes>
-    """
+    """Make the points of a name in ``PLANES``."""
     points, rng, count = PLANES[name], generator(seed), check_count(n, "n")
     X = np.stack([rng.uniform(*points.x, count), rng.uniform(*points.v, count)], axis=1)
     return make_problem(
@@ -125,11 +119,6 @@ def overlapping_quadratic(*, n: int = 400, seed: Seed = 0, noise: float = 0.15, 
     """Make points x ~ U(-1.4, 1.4) of two parabolas, v = x^2 - 0.5 (class 0) and v = 0.5 - x^2 (class 1).
 
     Here the noise is part of the problem: the standard deviation of v about its curve.
-
-    Examples
-    --------
-    >>> overlapping_quadratic().y.mean()
-    np.float64(0.5)
     """
     rng = generator(seed)
     count = check_count(n, "n")
@@ -154,11 +143,6 @@ def moons(*, n: int = 400, seed: Seed = 0, noise: float = 0.1, standardize: bool
     """Make two interleaving half circles, (cos t, sin t) and (1 - cos t, 1/2 - sin t), t ~ U(0, pi).
 
     ``noise`` is the standard deviation of the noise added to both coordinates, before scaling.
-
-    Examples
-    --------
-    >>> moons(noise=0.05)
-    <Problem moons: 400 x 2, 2 classes>
     """
     rng = generator(seed)
     count = check_count(n, "n")
@@ -193,11 +177,6 @@ def spirals(
 
     ``noise`` is the standard deviation of the noise added to both coordinates, before scaling; the arms are
     1 / (arms turns) apart.
-
-    Examples
-    --------
-    >>> spirals(arms=3)
-    <Problem spirals: 400 x 2, 3 classes>
     """
     rng = generator(seed)
     count, arms = check_count(n, "n"), check_count(arms, "arms", least=2)

@@ -30,35 +30,12 @@ def circle_annulus(
     noise: float = 0.0,
     standardize: bool = False,
 ) -> Problem:
-    """Make points in a disc and in a ring around it, half of them each, uniformly distributed.
+    """Make points in a disc (class 1) and in a ring around it, half of them each, uniformly distributed.
 
-    The dissertation, section 4.2.1.
-
-    Parameters
-    ----------
-    n
-        Number of points; with an odd number the disc has one more.
-    seed
-        A seed, or a generator.
-    radii
-        ``(r1, r2, r3)``: the disc is ``|x| <= r1``, the ring ``r2 <= |x| <= r3``; the disc, the gap
-        and the ring have equal areas by default.
-    noise
-        Standard deviation of normal noise added to the coordinates, after the classes are set.
-    standardize
-        Scale each axis to mean 0 and standard deviation 1 ("normalize" in Table 4.2).
-
-    Returns
-    -------
-    Problem
-        ``X, y = circle_annulus(...)``: (n, 2) points and (n,) classes, 1 in the disc and 0 in the ring, in random
-        order.
-
-    Examples
-    --------
-    >>> X, y = circle_annulus(1000, seed=0)
-    >>> X.shape, y.sum()
-    ((1000, 2), np.int64(500))
+    The disc is ``|x| <= r1``, the ring ``r2 <= |x| <= r3``; the disc, the gap and the ring have equal areas by default
+    (the dissertation, section 4.2.1). With an odd number of points the disc has one more. ``noise`` is the standard
+    deviation of what is added to the coordinates, after the classes are set; ``standardize`` is "normalize" in Table
+    4.2.
     """
     rng = generator(seed)
     X, disc = disc_and_ring(check_count(n, "n"), radii, rng)
@@ -88,11 +65,6 @@ def xor_circles(
 
     In the second and fourth quadrant the two classes are swapped. The dissertation only draws the problem (Figure 6.1,
     right); this formula is inferred from its text.
-
-    Examples
-    --------
-    >>> xor_circles()
-    <Problem xor_circles: 400 x 2, 2 classes>
     """
     rng = generator(seed)
     X, disc = disc_and_ring(check_count(n, "n"), radii, rng)
@@ -111,13 +83,7 @@ def xor_circles(
 
 @check_arguments(standardize=BOOL)
 def xor(*, n: int = 400, seed: Seed = 0, noise: float = 0.0, standardize: bool = True) -> Problem:
-    """Make points x ~ U(-1, 1)^2 of class 1 where x1 x2 < 0: the XOR of two signs (Figure 7.1, left).
-
-    Examples
-    --------
-    >>> xor(n=200).classes
-    ('same sign', 'different signs')
-    """
+    """Make points x ~ U(-1, 1)^2 of class 1 where x1 x2 < 0: the XOR of two signs (Figure 7.1, left)."""
     rng = generator(seed)
     X = rng.uniform(-1.0, 1.0, (check_count(n, "n"), 2))
     return make_problem(
@@ -182,25 +148,7 @@ def shells(
 ) -> Problem:
     """Make points in a ball of R^d and in a shell around it, half of them each, uniformly distributed.
 
-    Parameters
-    ----------
-    n
-        Number of points; with an odd number the ball has one more.
-    d
-        Dimension; d = 2 with the default radii is circle against annulus.
-    seed
-        A seed, or a generator.
-    radii
-        ``(r1, r2, r3)``: the ball is ``|x| <= r1``, the shell ``r2 <= |x| <= r3``. Default: ``equal_volume_radii(d)``.
-    noise
-        Standard deviation of normal noise added to the coordinates, after the classes are set.
-    standardize
-        Scale each axis to mean 0 and standard deviation 1, as in section 4.2.2.
-
-    Examples
-    --------
-    >>> shells(n=1000, d=8)
-    <Problem shells: 1000 x 8, 2 classes>
+    As :func:`circle_annulus` in d dimensions (section 4.2.2), with ``equal_volume_radii(d)`` by default.
     """
     count, d = check_count(n, "n"), check_count(d, "d")
     r1, r2, r3 = equal_volume_radii(d) if radii is None else radii

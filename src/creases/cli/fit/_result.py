@@ -85,7 +85,7 @@ def _write(fit: Fit, folder: Path) -> dict[str, Path]:
             note(f"no ONNX file: {refused}")
     files["text"] = folder / RunFile.REPORT
     with write_atomically(files["text"]) as temporary:
-        temporary.write_text(_text(fit), encoding="utf-8")
+        temporary.write_text(write_text(_parts(fit, full=True)), encoding="utf-8")  # with errors on the test rows
     return files
 
 
@@ -114,11 +114,6 @@ def print_result(fit: Fit, files: dict[str, Path]) -> None:
     out.print(f'In Python: creases.load("{folder}").predict(rows)', soft_wrap=True)
     out.print(f"New rows:  {command('predict', folder, 'new.csv', '--out', 'predictions.csv')}", soft_wrap=True)
     print_next(command("explain", folder, "--row", "0"), "why a row gets its prediction")
-
-
-def _text(fit: Fit) -> str:
-    """Return the model as plain text, with the errors on the test rows."""
-    return write_text(_parts(fit, full=True))
 
 
 def _parts(fit: Fit, *, full: bool = False) -> Iterator[RenderableType]:

@@ -59,7 +59,8 @@ def read_data(data: str, target: str | None, model: nn.Module, shape: tuple[int,
             f"have {' x '.join(map(str, size))} inputs, as the network",
             f"{problem.X.shape[1]} in {problem.name}",
         )
-    outputs = _outputs(model, size, like)
+    with evaluation_mode(model):
+        outputs = int(model(torch.zeros(2, *size, dtype=like.dtype, device=like.device)).shape[-1])
     rows = _rows(problem, size, like, outputs)
     if name in ("mnist", "cifar10"):
         tune, validation, held = rows, _rows(get(name, split="test"), size, like, outputs), True
@@ -73,11 +74,6 @@ def read_data(data: str, target: str | None, model: nn.Module, shape: tuple[int,
     low, high = problem.X.min(axis=0), problem.X.max(axis=0)
     wide = np.where(high > low, high, low + 1.0)  # a constant column still needs an interval
     return Data(problem.name, tune, validation, held, list(zip(low.tolist(), wide.tolist(), strict=True)))
-
-
-def _outputs(model: nn.Module, shape: tuple[int, ...], like: Any) -> int:
-    with evaluation_mode(model):
-        return int(model(torch.zeros(2, *shape, dtype=like.dtype, device=like.device)).shape[-1])
 
 
 def _rows(problem: Problem, shape: tuple[int, ...], like: Any, outputs: int) -> Rows:

@@ -230,18 +230,12 @@ def _polygons(
 
 def _draw_values(ax: Axes, partition: PlanePartition, decision: Boundary) -> None:
     """Draw the first output, which is linear on the triangles of a fan of each part and has one sign there."""
-    corners, starts = decision.part_corners, decision.part_starts
-    sides = np.diff(starts)
-    first, last = np.repeat(starts[:-1], sides), np.repeat(starts[1:], sides) - 1
-    index = np.arange(len(corners))
-    inner = index[(index > first) & (index < last)]  # each inner corner, with its successor and the part's first corner
-    fan = np.stack([first[inner], inner, inner + 1], axis=1)  # (triangles, 3)
-    points = decision.vertices[corners]
-    piece, region = partition.pieces(), np.repeat(decision.part_region, sides)
+    points = decision.vertices[decision.part_corners]
+    piece, region = partition.pieces(), np.repeat(decision.part_region, np.diff(decision.part_starts))
     value = np.einsum("cd,cd->c", piece.J[region, 0], points) + piece.y[region, 0]
     limit = float(np.abs(value).max()) or 1.0
     mesh = ax.tripcolor(
-        Triangulation(points[:, 0], points[:, 1], fan),
+        Triangulation(points[:, 0], points[:, 1], fans(decision.part_starts)),
         value,
         shading="gouraud",
         cmap=style.value_colormap(),
@@ -251,6 +245,14 @@ def _draw_values(ax: Axes, partition: PlanePartition, decision: Boundary) -> Non
         rasterized=True,
     )
     style.add_colorbar(ax, mesh, "output" if partition.net.n_out == 1 else "output 0")
+
+
+def fans(starts: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Return triangles (k, 3) of corners that fill convex parts, from the first corner of each, at ``starts``."""
+    sides, index = np.diff(starts), np.arange(starts[-1])
+    first, last = np.repeat(starts[:-1], sides), np.repeat(starts[1:], sides) - 1
+    inner = index[(index > first) & (index < last)]
+    return np.stack([first[inner], inner, inner + 1], axis=1).astype(np.int64)
 
 
 def _draw_creases(ax: Axes, partition: PlanePartition, raster: bool) -> None:

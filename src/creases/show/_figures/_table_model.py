@@ -210,6 +210,7 @@ def plot_pair(graph: PairGraph, ax: Axes) -> None:
 
 def _draw_map(ax: Axes, graph: PairGraph) -> None:
     from creases.regions import plane  # slow to import
+    from creases.show._figures._plane import fans
 
     i, j = graph.inputs
     box = [(float(side.knots[0]), float(side.knots[-1])) for side in (graph.first, graph.second)]
@@ -219,11 +220,7 @@ def _draw_map(ax: Axes, graph: PairGraph) -> None:
     basis = np.zeros((net.n_in, 2))
     basis[i, 0] = basis[j, 1] = 1.0
     partition = plane(net, box, np.zeros(net.n_in), basis)
-    corners, starts = partition.corners, partition.starts
-    index, sides = np.arange(len(corners)), np.diff(starts)
-    begin, end = np.repeat(starts[:-1], sides), np.repeat(starts[1:], sides) - 1
-    inner = index[(index > begin) & (index < end)]
-    fan = corners[np.stack([begin[inner], inner, inner + 1], axis=1)]
+    fan = partition.corners[fans(partition.starts)]
     values = partition.values[:, 0]
     limit = float(np.abs(values).max()) or 1.0
     look: dict[str, Any] = {"cmap": style.value_colormap(), "vmin": -limit, "vmax": limit}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from creases._typing import Floats
 from creases.errors import InputError
 from creases.regions import PlanePartition, plane
 from creases.show import _style as style
-from creases.show._figures._plane import plot_plane
+from creases.show._figures._plane import fans, plot_plane
 from creases.show._viewer._frames import project_on_slice
 from creases.show.report._slices import Slice, choose_slices, multiply_slices
 
@@ -116,9 +115,7 @@ def _draw(ax: Axes, run: SavedRun, cut: Slice, partition: PlanePartition, *, leg
 
 def _draw_values(ax: Axes, partition: PlanePartition, scale: Normalize, ramp: LinearSegmentedColormap) -> None:
     """Draw the output, which is linear on the triangles of a fan of each region."""
-    corners, starts = partition.corners, partition.starts
-    fans = [[corners[a], corners[c], corners[c + 1]] for a, b in pairwise(starts.tolist()) for c in range(a + 1, b - 1)]
-    vertices = partition.vertices
-    mesh = Triangulation(vertices[:, 0], vertices[:, 1], np.array(fans))
+    x, y = partition.vertices.T
+    mesh = Triangulation(x, y, partition.corners[fans(partition.starts)])
     look: dict[str, Any] = {"cmap": ramp, "norm": scale, "zorder": 1.5, "rasterized": True}
     ax.tripcolor(mesh, partition.values[:, 0], shading="gouraud", **look)
