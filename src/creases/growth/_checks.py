@@ -28,9 +28,6 @@ from creases._schema import (
 from creases.growth._explanation import NameOptions
 from creases.growth.methods._fold.explanation import fold_entries
 
-_PART = Kind("a fraction", lambda value: is_number(value) and 0 <= value <= 1)
-_AMOUNT = Kind("an amount", lambda value: is_number(value) and 0 <= value < inf)
-_METRICS = dict_of(optional(NUMBER))
 _COUNTS = list_of(COUNT)
 _MEASURES = ("score", "validation_loss", "validation_score", "smoothed_loss", "smoothed_score")
 
@@ -45,7 +42,7 @@ _RECORD = {
     **dict.fromkeys(("place", "method"), STRING),
     **dict.fromkeys(("units", "removed"), _COUNTS),
     **dict.fromkeys(("width", "parameters"), sequence(COUNT, 2)),
-    **dict.fromkeys(("before", "after", "later"), _METRICS),
+    **dict.fromkeys(("before", "after", "later"), dict_of(optional(NUMBER))),
     **dict.fromkeys(("weights", "explanation"), DICT),
     **dict.fromkeys(("undone", "replaced"), BOOL),
     "action": choice("grow", "narrow", "revive"),
@@ -62,12 +59,13 @@ _STAGE = {
 _HISTORY = {
     **dict.fromkeys(("epochs", "stages"), list_of(DICT)),
     **dict.fromkeys(("growth_ended", "ended", "note", "loop"), STRING),
-    "growth_spent": optional(_PART),
+    "growth_spent": optional(Kind("a fraction", lambda value: is_number(value) and 0 <= value <= 1)),
     "idle": COUNT,
     "kept": optional(COUNT),
     "joined": optional(COUNT),
     "setting": DICT,
 }
+_AMOUNT = Kind("an amount", lambda value: is_number(value) and 0 <= value < inf)
 _SPENT = {**dict.fromkeys(("epochs", "seconds", "multiply_adds"), _AMOUNT), "steps": COUNT}
 _RACE = {
     **dict.fromkeys(("epoch", "records", "steps", "stage_records"), COUNT),

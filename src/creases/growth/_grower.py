@@ -359,10 +359,6 @@ class Grower:
         self.state.meter.resume(saved["spent"])
         self.steps, self._progress = saved["spent"]["steps"], self.state.meter.progress
 
-    def leave_stage(self) -> None:
-        """End a stage in progress with the current network, unjudged; the next stage is planned from there."""
-        leave_stage(self.state)
-
 
 def _outputs(model: nn.Module, x: Tensor, name: str) -> Any:
     """Return a model's outputs for samples x; refuse data on which it does not run."""

@@ -23,7 +23,7 @@ from creases.growth._integrations import _ranks as ranks
 from creases.growth._objective import Loss
 from creases.growth._records import History, Record
 from creases.growth._samples import Samples, as_samples, combine_seeds, resolve_validation, split_samples
-from creases.growth._sized import NetworkState, Race
+from creases.growth._sized import NetworkState, Race, leave_stage
 from creases.growth._state import State
 from creases.growth._training import LearningRate, measure, schedule_name, train_epoch
 from creases.network.surgery import unwrap_module
@@ -155,7 +155,7 @@ class Run:
 
     def leave_stage(self) -> None:
         """End a stage in progress with the current network."""
-        self.grower.leave_stage()
+        leave_stage(self.state)
 
     def start(self) -> None:
         """Resume from the checkpoint, or begin."""

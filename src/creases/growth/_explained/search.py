@@ -141,9 +141,13 @@ class Judges:
 
     def least_gain(self, loss: float) -> float:
         """Return what a unit must lower a held-out loss by to be worth its place."""
+        return max(LEAST_SHARE * loss, LEAST_GAIN[self.rows.task] * self.constant_loss)
+
+    @cached_property
+    def constant_loss(self) -> float:
+        """Return the mean loss of the best constant outputs."""
         rows = self.parts[0]
-        constant = rows.mean(rows.losses(np.broadcast_to(self.constant, (len(rows), rows.n_outputs))))
-        return max(LEAST_SHARE * loss, LEAST_GAIN[rows.task] * constant)
+        return rows.mean(rows.losses(np.broadcast_to(self.constant, (len(rows), rows.n_outputs))))
 
     @cached_property
     def constant(self) -> Floats:
