@@ -211,6 +211,6 @@ def test_what_does_not_fit_the_network_is_refused(given, said):
 
 def test_numbers_are_short():
     assert format_float(float("nan")) == "–"
-    assert format_float(1234.5678) == "1235"
+    assert format_float(1234.5678) == "1,235"
     assert format_integer(1234567) == "1,234,567"
     assert format_integer(2**100) == "about 10^30"
