@@ -8,7 +8,7 @@ come as those of the table did.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -124,20 +124,30 @@ def predict_intervals(model: RowFunction, X: Floats, coverage: float, by: str | 
     return np.stack([low, high], axis=1)
 
 
-def predict_sets(model: RowFunction, X: Floats, coverage: float, by: str | None) -> list[Ints]:
+def predict_sets(
+    model: RowFunction, X: Floats, coverage: float, by: str | None, *, by_class: bool = False
+) -> list[Ints]:
     """Return the numbers of the classes of encoded rows X (n, d); see :meth:`RowModel.predict_set`.
 
     Where rows have few different values, many share one probability. The fits of the folds differ a little in it, so a
     limit by their errors alone may leave all of these rows out: the limit is at least that by the model's own.
+    With ``by_class`` each class has a limit by its own rows; one without rows is in every set.
     """
     if model.classes is None:
         raise InputError("rows", "be of a table with classes", "a regression", "of numbers predict intervals")
     held = held_rows(model)
     chances = probabilities(model._outputs(X))
     own = np.arange(len(held.truth)), held.truth.astype(np.int64)
-    errors = [1 - held.predictions[own], 1 - held.fitted[own]]
-    limit = np.max([_quantiles(model, held, each, X, coverage, by) for each in errors], axis=0)
-    return [np.flatnonzero(1 - row <= bound) for row, bound in zip(chances, limit, strict=True)]
+    errors = np.stack([1 - held.predictions[own], 1 - held.fitted[own]])
+    limits = np.ones(chances.shape)
+    for k in range(chances.shape[1]) if by_class else [slice(None)]:
+        rows = own[1] == k if by_class else np.ones(len(own[1]), bool)
+        if rows.any():
+            groups = {name: codes[rows] for name, codes in held.groups.items()}
+            part = replace(held, weight=held.weight[rows], groups=groups)
+            limits.T[k] = np.max([_quantiles(model, part, each[rows], X, coverage, by) for each in errors], axis=0)
+    is_likely = (1 - chances <= limits) | (chances == chances.max(axis=1, keepdims=True))
+    return [np.flatnonzero(row) for row in is_likely]
 
 
 def check_coverage(coverage: Any) -> float:

@@ -106,15 +106,18 @@ class RowModel(RowFunction):
 
         return predict_intervals(self, self.encode(rows).warn(), check_coverage(coverage), by)
 
-    def predict_set(self, rows: Any, coverage: float = 0.9, *, by: str | None = None) -> list[tuple[Any, ...]]:
+    def predict_set(
+        self, rows: Any, coverage: float = 0.9, *, by: str | None = None, by_class: bool = False
+    ) -> list[tuple[Any, ...]]:
         """Return for each row the classes among which its own is with a coverage, such as nine of ten.
 
-        A set is the smaller the surer the model is; it is empty where a row is less typical of every class than rows
-        of the table were of theirs. ``by`` is as for :meth:`predict_interval`.
+        A set is the smaller the surer the model is, and has the most likely class always. With ``by_class`` the rows of
+        each class are held with the coverage, rare ones too, and not only all rows together. ``by`` is as for
+        :meth:`predict_interval`.
         """
         from creases.tables._model.intervals import check_coverage, predict_sets
 
-        sets = predict_sets(self, self.encode(rows).warn(), check_coverage(coverage), by)
+        sets = predict_sets(self, self.encode(rows).warn(), check_coverage(coverage), by, by_class=by_class)
         return [tuple(self.schema.label_values[numbers].tolist()) for numbers in sets]
 
     def explain(self, rows: Any) -> RowExplanations:
