@@ -148,15 +148,6 @@ def test_an_onnx_file_is_pruned_into_another(run, moons, tmp_path):
     torch.testing.assert_close(small.module()(x), small(x))
 
 
-def test_what_could_not_be_written_is_refused_before_the_work(run, tmp_path, monkeypatch):
-    model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8, 2))
-    creases.read(model, (1, 6, 6)).save(tmp_path / "net.safetensors")
-    monkeypatch.setattr("creases.prune.exact", None)
-    result = run("prune", "net.safetensors", "--out", "small.onnx")
-    assert result.exit_code == 2
-    assert "to be written as ONNX, got gather in step 2 (2); save it as .safetensors" in " ".join(result.stderr.split())
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

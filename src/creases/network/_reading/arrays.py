@@ -57,8 +57,8 @@ def _network(layers: list[tuple[Floats, Floats]], bend: str, leak: dict[str, Ten
 def _layer(layer: Any, i: int) -> tuple[np.ndarray, np.ndarray]:
     try:
         pair = [part.detach().cpu().numpy() if isinstance(part, Tensor) else np.asarray(part) for part in layer]
-        if any(part.dtype.kind not in "biuf" for part in pair):
-            raise TypeError(f"entries of type {' and '.join(str(part.dtype) for part in pair)}")
+        if wrong := [part.dtype for part in pair if part.dtype.kind not in "biuf"]:
+            raise TypeError(f"entries of type {wrong[0]}")
         weight, bias = (part.astype(np.float64) for part in pair)
     except (TypeError, ValueError) as error:
         raise InputError("model", "be a list of pairs (W, b) of numeric arrays", f"{error} (layer {i})") from None

@@ -319,11 +319,15 @@ class UnitTracker:
         self._record_columns(path, x, -1 if base == "linear" else 1, owners)
         layer = self.modules[path]
         if is_grouped(layer):
-            self.refuse([path], f"it is a convolution in {layer.groups} groups")
-            self.refuse(owners, f"they enter {path!r}, a convolution in {layer.groups} groups")
+            self._enter_groups(path, layer, owners)
         axis = out.ndim - 1 if base == "linear" else 1
         numbers = torch.arange(out.shape[axis], dtype=torch.int32, device=out.device) + self.flow.first[path]
         return self.wrap(out, spread(numbers, axis, out.ndim), frozenset([path]))
+
+    def _enter_groups(self, path: str, layer: nn.Module, owners: Owners) -> None:
+        """Refuse the units that a grouped convolution reads and produces."""
+        self.refuse([path], f"it is a convolution in {layer.groups} groups")
+        self.refuse(owners, f"they enter {path!r}, a convolution in {layer.groups} groups")
 
     def _carrier(self, base: str, args: Any, kwargs: Any, out: Tensor, owners: Owners) -> Any:
         """Record the units that a layer with entries per unit reads; its output keeps their labels."""

@@ -209,21 +209,17 @@ def _resize_axis(node: Node, x: Tensor, axis: int, length: int, scale: float, tr
     if mode == "linear":
         taps = [(0, 1 - past), (1, past)]
     else:
-        a = node.number("cubic_coeff_a", -0.75)
-        taps = [(k, _cubic_weight(past - k, a)) for k in (-1, 0, 1, 2)]
+        a, taps = node.number("cubic_coeff_a", -0.75), []
+        for k in (-1, 0, 1, 2):  # cubic interpolation
+            d = (past - k).abs()
+            far = a * (d**3 - 5 * d**2 + 8 * d - 4)
+            taps.append((k, torch.where(d <= 1, (a + 2) * d**3 - (a + 3) * d**2 + 1, far)))
     weights = torch.zeros(length, n, dtype=torch.float64)
     for k, weight in taps:
         inside = (first + k >= 0) & (first + k < n) if node.get("exclude_outside", 0) else torch.tensor(True)
         weights.scatter_add_(1, (first + k).clamp(0, n - 1)[:, None], (weight * inside)[:, None])
     weights = weights / weights.sum(1, keepdim=True)
     return F.linear(x.transpose(axis, -1), weights).transpose(axis, -1)
-
-
-def _cubic_weight(distance: Tensor, a: float) -> Tensor:
-    """Return the weight of an entry at a distance of at most 2 in cubic interpolation with coefficient ``a``."""
-    d = distance.abs()
-    near, far = (a + 2) * d**3 - (a + 3) * d**2 + 1, a * (d**3 - 5 * d**2 + 8 * d - 4)
-    return torch.where(d <= 1, near, far)
 
 
 LAYERS: dict[str, Callable[..., Any]] = {
