@@ -80,10 +80,10 @@ def read_onnx(model: Any, input_shape: Sequence[int] | None = None, *, max_memor
     onnx = _onnx()
     source = str(model) if isinstance(model, str | Path) else "model"
     if isinstance(model, str | Path):
+        if not Path(model).is_file():  # nor a pipe, which would be waited for
+            raise FileError(f"cannot read {source}: there is no such file")
         try:
             model = onnx.load(model)
-        except FileNotFoundError:
-            raise FileError(f"cannot read {source}: there is no such file") from None
         except Exception as problem:
             raise FileError(f"cannot read {source} as an ONNX file: {problem}") from problem
     if model.functions:
