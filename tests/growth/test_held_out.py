@@ -42,7 +42,7 @@ def test_a_run_that_goes_back_to_before_growth_ended_holds_them_out_again() -> N
     run = start("last")
     fresh = start("last")
     state = fresh.snapshot()
-    state.history.growth_ended = ""
+    state.history.growth_ended, state.history.joined = "", None
     run.restore(state)
     assert run.grower.state.samples.size == 300
     assert run.grower.state.validation is not None

@@ -477,7 +477,7 @@ def test_a_run_that_goes_back_into_a_race_runs_as_if_nothing_had_been():
             marks.append(turned.snapshot())
     for _ in epochs(straight):
         pass
-    assert len(marks) > 8
+    assert len(marks) > 4
     for mark in (marks[0], marks[-1]):
         turned.restore(mark)
         for _ in epochs(turned):

@@ -166,11 +166,11 @@ def stage_widths(state: State, factor: float) -> dict[str, int]:
         return {name: max(width, n_outputs) if name in dense else width for name, width in widths.items()}
 
     widths = widen(factor)
-    for part in range(7, 0, -1) if state.limit.is_set else ():  # otherwise the first place would get all the room
+    for k in range(1, 25) if state.limit.is_set else ():  # otherwise the first place would get all the room
         units = sum(widths.get(place.name, place.width) for place in state.places)
         if state.limit.admits(state.size_at(widths)[0], units):
             break
-        widths = widen(1 + (factor - 1) * part / 8)
+        widths = widen(1 + (factor - 1) * 0.8**k)
     return widths
 
 

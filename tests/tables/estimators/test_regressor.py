@@ -48,7 +48,7 @@ def test_several_targets_come_in_their_own_units(valley: Any, grown: Any) -> Non
 @pytest.mark.slow
 def test_the_account_is_in_the_targets_own_units(valley: Any) -> None:
     X, y = valley
-    model = GrowingRegressor(**SHORT).fit(X, y[:, 0])
+    model = GrowingRegressor(how="fold", **SHORT).fit(X, y[:, 0])
     record = next(record for record in model.history_.records if record.method == "fold")
     why = fold_entries(record.explanation)[0]["why"]
     np.testing.assert_allclose(why["features"] * X.std(axis=0) + X.mean(axis=0), X[why["instance"]], rtol=0.2, atol=20)
