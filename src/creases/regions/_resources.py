@@ -1,12 +1,6 @@
-"""Memory and threads that a partition may take."""
+"""Memory that a partition may take."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
-
-import torch
 
 from creases._validation import check_number
 from creases.errors import LimitError
@@ -39,29 +33,3 @@ class MemoryLimit:
         """Raise :class:`creases.errors.LimitError` where something needs more bytes than the limit."""
         if needed > self.bytes:
             raise LimitError(str(self), f"is less than the {needed:.2g} bytes that {what} needs", self.hint)
-
-
-# Work shared among threads: as many as torch uses.
-
-T = TypeVar("T")
-R = TypeVar("R")
-
-
-def thread_count() -> int:
-    """Return the number of threads to share work among."""
-    return torch.get_num_threads()
-
-
-def map_in_threads(function: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
-    """Yield ``function(item)`` in order; when an exception or Ctrl-C ends it, what has not begun is dropped.
-
-    ``function`` must release the GIL, and leave torch alone: its threads would multiply.
-    """
-    if threads == 1:
-        yield from map(function, items)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            yield from pool.map(function, items)
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)

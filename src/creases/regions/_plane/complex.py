@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from creases._typing import Floats
-from creases.regions._plane.split import RegionLoops, Units, split_regions
+from creases._typing import Floats, Words
+from creases.regions._plane import kernel
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 # A finished planar complex, and joining its regions.
@@ -151,10 +151,24 @@ class Signs:
     sides: NDArray[np.int16] | None = None  #: then also the side (U,) of each unit that no region changes
 
 
-@dataclass
-class Complex(RegionLoops):
-    """Regions with the signs that each bend left on them."""
+#: Regions between two reports, which are also when Ctrl-C is noticed.
+STEP = 4096
 
+
+class MemoryLimitError(Exception):
+    """The values at the vertices of a subdivision would exceed the memory limit."""
+
+
+@dataclass
+class Complex:
+    """Vertices, a tree of edges, regions as loops of (vertex, edge), and the signs that each bend left on them."""
+
+    vertices: Floats  #: (V, 2) slice coordinates
+    ends: Ints  #: (E, 2)
+    label: Ints  #: (E,) -1 for a side of the box, else the crease's label
+    kid: Ints  #: (E,) first of an edge's two halves, -1 if uncut
+    corners: Ints  #: (C, 2)
+    starts: Ints  #: (R + 1,)
     memory: int | None = None  #: bytes that the values at the vertices may take; no bound unless given
     signs: list[Signs] = field(default_factory=list)  #: one for each pass of a bend's units so far
     report: Callable[[int], None] = lambda count: None  #: called with the number of regions while they are split
@@ -165,6 +179,11 @@ class Complex(RegionLoops):
         uncut = np.full(len(mesh.ends), -1, np.int32)
         corners = np.stack([mesh.corners, mesh.corner_edges], axis=1)
         return cls(mesh.vertices, mesh.ends, mesh.label, uncut, corners, mesh.starts, memory)
+
+    @property
+    def count(self) -> int:
+        """Number of regions."""
+        return len(self.starts) - 1
 
     @property
     def nbytes(self) -> int:
@@ -226,18 +245,74 @@ class Complex(RegionLoops):
             room = max(len(z) + 8, min(room, max_rows))
         rows = np.empty((room, z.shape[1]))
         torch.from_numpy(rows)[: len(z)] = z
-        Z, signs = split_regions(self, rows, Units(tolerance, pairs, labels.astype(np.int32), max_rows), self.report)
+        Z, signs = self._split(rows, tolerance, pairs, labels.astype(np.int32), max_rows)
         self.signs.append(Signs(bend, *signs, units, sides))
         return Z
 
+    def _split(
+        self, Z: Floats, tolerance: Floats, pairs: NDArray[np.int64], labels: Ints, max_rows: int | None
+    ) -> tuple[Floats, tuple[Ints, Words, Words]]:
+        """Split the regions in arrays that grow where the kernel needs it; see :func:`kernel.subdivide`.
+
+        ``Z`` (room, U) begins with the values at the vertices; ``max_rows`` limits the number of vertices. Returns the
+        values at all vertices, the region that each region is part of, and its positive and negative units.
+        """
+        nv, ne, room, words, count = len(self.vertices), len(self.kid), len(Z), -(-Z.shape[1] // 64), self.count
+        X, pos, neg = (
+            _enlarge(room, self.vertices),
+            np.empty((room, words), np.uint64),
+            np.empty((room, words), np.uint64),
+        )
+        kernel.pack_signs(Z, tolerance, pos, neg, nv)
+        ends, label, kid = (_enlarge(2 * ne + 4 * room, array) for array in (self.ends, self.label, self.kid))
+        size = 2 * count + room
+        out: list[NDArray[Any]] = [np.empty((2 * len(self.corners) + 4 * room, 2), np.int32)]
+        out += [np.zeros(size + 1, np.int32), np.empty(size, np.int32)]
+        out += [np.empty((size, words), np.uint64) for _ in range(2)]
+        scratch = [np.empty((2 * room, 2), np.int32), *np.empty((5, 2 * room), np.int32)]
+        cut = np.empty(words, np.uint64)
+        at = np.array([0, 0, nv, ne, 0, 0])
+        for stop in range(min(STEP, count), count + STEP, STEP):
+            while not kernel.subdivide(
+                X, Z, pos, neg, tolerance, pairs, labels, ends, label, kid, self.corners, self.starts[: stop + 1],
+                tuple(out), (*scratch, cut), at,
+            ):  # fmt: skip
+                nv, ne, nc, nr = (int(number) for number in at[2:])
+                full = False
+                if nv + 2 > len(X):
+                    room = 2 * (nv + 2) if max_rows is None else min(2 * (nv + 2), max_rows)
+                    if nv + 2 > room:
+                        raise MemoryLimitError
+                    X, Z, pos, neg = (_enlarge(room, array) for array in (X, Z, pos, neg))
+                    full = True
+                if ne + 5 > len(kid):
+                    ends, label, kid = (_enlarge(2 * (ne + 5), array) for array in (ends, label, kid))
+                    full = True
+                if 2 * nr > len(out[1]) or nc + nv + 8 > len(out[0]):
+                    out, full = [_enlarge(2 * len(array), array) for array in out], True
+                if not full:  # then it was the scratch arrays that were
+                    scratch = [_enlarge(2 * len(array), array) for array in scratch]
+            self.report(int(at[kernel.NR]))
+        nv, ne, nc, nr = (int(number) for number in at[2:])
+        self.vertices, self.ends, self.label, self.kid = X[:nv], ends[:ne], label[:ne], kid[:ne]
+        self.corners, self.starts = out[0][:nc], out[1][: nr + 1]
+        return Z[:nv], (out[2][:nr], out[3][:nr], out[4][:nr])
+
     def mesh(self) -> Mesh:
         """Return the complex without its cut edges."""
-        from creases.regions._plane import kernel
-
         ends, label, regions, corners, edges, starts = kernel.finish(
             self.ends, self.label, self.kid, self.corners, self.starts
         )
         return Mesh(self.vertices, ends, label, regions, corners[: starts[-1]], edges[: starts[-1]], starts)
+
+
+def _enlarge(rows: int, array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array with at least ``rows`` rows; the added ones are not set."""
+    if rows <= len(array):
+        return array
+    new = np.empty((rows, *array.shape[1:]), array.dtype)
+    new[: len(array)] = array
+    return new
 
 
 def flatten_units(z: Tensor, *, choice: bool) -> Tensor:

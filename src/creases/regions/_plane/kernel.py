@@ -33,10 +33,10 @@ def lowest_bit(word: Any) -> Any:
 
 
 @jit
-def pack_signs(Z: Array, tolerance: Array, pos: Array, neg: Array, lo: int, hi: int) -> None:
-    """Pack signs of rows lo..hi of Z (V, U) into words (V, ceil(U / 64)); set entries within ``tolerance`` to 0."""
+def pack_signs(Z: Array, tolerance: Array, pos: Array, neg: Array, count: int) -> None:
+    """Pack signs of the first rows of Z (V, U) into words (V, ceil(U / 64)); set entries within ``tolerance`` to 0."""
     U = Z.shape[1]
-    for v in range(lo, hi):
+    for v in range(count):
         for w in range(pos.shape[1]):
             p = _ZERO
             n = _ZERO
@@ -128,11 +128,8 @@ def _pick(cut: Array, W: int, verts: Array, n: int, pos: Array, neg: Array, pair
 
 
 @jit
-def _demote_smallest_run(signs: Array, n: int, verts: Array, u: int, Z: Array, pos: Array, neg: Array) -> int:
-    """Set the smallest run of equal signs to zero: more than two sign changes around a convex region are rounding.
-
-    Returns the lowest vertex that was changed.
-    """
+def _demote_smallest_run(signs: Array, n: int, verts: Array, u: int, Z: Array, pos: Array, neg: Array) -> None:
+    """Set the smallest run of equal signs to zero: more than two sign changes around a convex region are rounding."""
     start = 0
     while signs[start] == 0 or signs[start] == signs[start - 1 if start else n - 1]:
         start += 1
@@ -150,15 +147,12 @@ def _demote_smallest_run(signs: Array, n: int, verts: Array, u: int, Z: Array, p
             size, at = 0.0, j
     i = best_at
     mask = ~(_ONE << np.uint64(u & 63))
-    lowest = int(verts[i])
     while signs[i] == 0 or signs[i] == signs[best_at]:
         v = verts[i]
         pos[v, u >> 6] &= mask
         neg[v, u >> 6] &= mask
         Z[v, u] = 0.0
-        lowest = min(lowest, int(v))
         i = (i + 1) % n
-    return lowest
 
 
 @jit
@@ -269,9 +263,8 @@ def _push_halves(
         levels[depth + half] = top
 
 
-# Where a subdivision stands: region of the input, depth of the stack, number of vertices, edges, corners, regions, and
-# the lowest vertex whose sign was taken back.
-REGION, DEPTH, NV, NE, NC, NR, DEMOTED = range(7)
+# Where a subdivision stands: region of the input, depth of the stack, number of vertices, edges, corners and regions.
+REGION, DEPTH, NV, NE, NC, NR = range(6)
 
 
 @jit
@@ -349,7 +342,7 @@ def subdivide(
             out_starts[at[NR]] = at[NC]
             at[DEPTH] -= 1
         elif _signs_around(verts, n, u, pos, neg, signs) > 2:
-            at[DEMOTED] = min(at[DEMOTED], _demote_smallest_run(signs, n, verts, u, Z, pos, neg))
+            _demote_smallest_run(signs, n, verts, u, Z, pos, neg)
         else:
             n = _cut_sides(u, n, verts, edges, signs, X, Z, pos, neg, tolerance, ends, label, kid, at)
             chord = at[NE]

@@ -14,10 +14,12 @@ from creases._compiled import jit, jit_internal, small_work
 from creases._program import Step, find_chain_break
 from creases._typing import Floats
 from creases.network import Network
-from creases.regions._plane import split
 from creases.regions._plane.complex import Mesh
 from creases.regions._plane.kernel import DEPTH, NC, NE, NR, NV, REGION, finish, pack_signs, subdivide
 from creases.regions._tolerance import SIGN_TOLERANCE
+
+#: Vertices that the arrays of a small plane have room for.
+ROOM = 2048
 
 #: Microseconds that plain Python takes for a region, about; a plane has at most about as many as pairs of units.
 MICROSECONDS = 120.0
@@ -39,10 +41,9 @@ def subdivide_perceptron(
     """Return the mesh of a plane, the patterns (R, n_bytes) of its regions and the output (V, n_out) at its vertices.
 
     None where the network is not a perceptron, the values may take more than ``memory`` bytes, or the plane is not
-    small (:data:`creases.regions._plane.split.SMALL`).
+    small (:data:`ROOM`).
     """
-    room = split.SMALL // 2
-    if room <= len(start.vertices) or 32 * room * max(net.sizes) > memory:
+    if len(start.vertices) >= ROOM or 32 * ROOM * max(net.sizes) > memory:
         return None
     layers = perceptron_layers(net)
     if layers is None:
@@ -51,7 +52,7 @@ def subdivide_perceptron(
     inputs = origin + start.vertices @ basis.T
     with small_work(MICROSECONDS * net.n_units**2):
         done, vertices, values, *rest, patterns = subdivide_layers(
-            start.vertices, inputs, *layers, SIGN_TOLERANCE, room
+            start.vertices, inputs, *layers, SIGN_TOLERANCE, ROOM
         )
     return (Mesh(vertices, *rest), patterns, values) if done else None
 
@@ -218,7 +219,7 @@ def subdivide_layers(
     edges, signs, todo = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
     pairs = np.zeros((0, 4), np.int64)
     patterns = np.zeros((1, (widths[1 : bends + 1].sum() + 7) // 8), np.uint8)
-    at = np.zeros(7, np.int64)
+    at = np.zeros(6, np.int64)
     at[NV] = at[NE] = 4
     rows, sizes = corners_in, largest_magnitudes(corners_in)
     first_weight = first_unit = 0
@@ -240,7 +241,7 @@ def subdivide_layers(
         words = (units + 63) // 64
         pos, neg = np.empty((room, words), np.uint64), np.empty((room, words), np.uint64)
         cut = np.empty(words, np.uint64)
-        pack_signs(Z, tolerance, pos, neg, 0, count)
+        pack_signs(Z, tolerance, pos, neg, count)
         out = (
             np.empty((4 * room, 2), np.int32), np.zeros(2 * room, np.int32), np.empty(2 * room, np.int32),
             np.empty((2 * room, words), np.uint64), np.empty((2 * room, words), np.uint64),

@@ -38,6 +38,7 @@ from creases.regions._plane import tensors
 from creases.regions._plane.complex import (
     BendUnits,
     Complex,
+    MemoryLimitError,
     Mesh,
     best_polygon,
     box_mesh,
@@ -49,7 +50,6 @@ from creases.regions._plane.complex import (
 from creases.regions._plane.forward_pass import PlaneForwardPass, SliceForwardPass
 from creases.regions._plane.patterns import region_patterns
 from creases.regions._plane.perceptron import subdivide_perceptron
-from creases.regions._plane.split import MemoryLimitError
 from creases.regions._plane.tensors import Loops
 from creases.regions._resources import MemoryLimit, no_progress
 from creases.regions._tolerance import SIGN_TOLERANCE
@@ -408,7 +408,7 @@ def plane(
     ----------
     net
         A network, torch module or file name, of any input dimension. On a GPU the whole subdivision runs there; on a
-        CPU it uses as many threads as torch does (``torch.set_num_threads``), with the same result.
+        CPU values are computed on as many threads as torch uses, with the same result.
     box
         ``(lo, hi)`` for both coordinates of t, or a pair for each.
     origin, basis
