@@ -262,7 +262,7 @@ def _state(net: Network, domain: Domain, quantity: Any, entries: Iterable[RangeE
         pairs = combinations(range(m), 2) if quantity == "differences" else product(range(m), range(net.n_in))
         asked = [(i,) for i in range(m)] if quantity == "outputs" else list(pairs)
         entries = (RangeEntry(index, low=0.0, high=0.0) for index in asked)
-    inner = None if domain.is_box or quantity != "coefficients" else domain.inner_point()
+    inner = None if domain.is_box or quantity != "coefficients" else domain.inner_point
     return RangeStatement(quantity, domain.stated(), tuple(entries), None if inner is None else tuple(inner.tolist()))
 
 

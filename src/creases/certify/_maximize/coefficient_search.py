@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 
 import numpy as np
 
-from creases._typing import Floats, Progress
-from creases.certify._form import Form
-from creases.certify._maximize.domain import Domain
+from creases._typing import Floats
 from creases.certify._maximize.gradients import coefficient_bounds
 from creases.certify._maximize.multipliers import bound_sum
-from creases.certify._maximize.queue_search import Limits
+from creases.certify._maximize.objectives import Coefficient
 from creases.certify._maximize.side_search import SideSearch
 from creases.certify._maximize.triangle import Triangle
-from creases.certify._maximize.values import coefficient_above, exact_coefficient, exact_sign_sum
-from creases.certify._nodes import ON, Nodes, root_node
+from creases.certify._maximize.values import coefficient_above, exact_sign_sum
+from creases.certify._nodes import ON, Nodes
 from creases.certify.proofs._format import Leaf, Multipliers
 
 #: A region whose sides hold by less, in units of each, may be empty up to its boundary: decided in fractions.
@@ -24,55 +21,21 @@ THIN = 1e-9
 
 
 class CoefficientSearch(SideSearch):
-    """The search for the largest coefficient of an input in ``row`` (n_out,) times the output, over all regions."""
+    """The search for the largest coefficient of an input in a row of the output, over all regions."""
 
-    def __init__(
-        self, form: Form, row: Floats, column: int, domain: Domain, limits: Limits, *, progress: Progress
-    ) -> None:
-        super().__init__(form, domain, limits, progress)
-        self.row, self.column = row, column
-
-    def proved_value(self) -> float:
-        """Return the value that the best point is proved to have."""
-        exact = exact_coefficient(self.form, self.row, self.column, self.where)
-        return self.lower if exact is None else max(exact, self.lower)
-
-    def try_points(self, X: Floats) -> bool:
-        """Evaluate points (p, n); keep the largest coefficient that a region with an interior is proved to have."""
-        if self.inner is None:
-            return False
-        X = X[self.domain.contains(X)]
-        if not len(X):
-            return False
-        sides = self.local.values(X - self.middle)[1]
-        values = self.local.gradients(sides, np.broadcast_to(self.row, (len(X), len(self.row))))[:, self.column]
-        for i in np.argsort(-values, kind="stable")[:8]:
-            if not values[i] > self.lower or time.monotonic() >= self.limits.deadline:
-                return False
-            value = self._proved(X[i])
-            if value is not None and value > self.lower:
-                self.lower, self.where = value, X[i]
-                return True
-        return False
-
-    def _proved(self, x: Floats) -> float | None:
-        """Return the largest float that the coefficient at a point is proved to reach; None on a crease."""
-        zero = np.zeros((1, len(x)))
-        nodes = root_node(self.form.recenter(x), zero, zero)
-        if ((nodes.low <= 0) & (nodes.high >= 0)).any():
-            return exact_coefficient(self.form, self.row, self.column, x)
-        return float(coefficient_bounds(nodes, self.row, self.column)[0][0])
+    objective: Coefficient
 
     def bound_nodes(self, nodes: Nodes, numbers: list[int]) -> None:
         """Close nodes, or put them into the queue."""
-        _, upper, influence = coefficient_bounds(nodes, self.row, self.column)
+        row, column = self.objective.row, self.objective.column
+        _, upper, influence = coefficient_bounds(nodes, row, column)
         for i, number in enumerate(numbers):
             if nodes.is_empty[i]:
                 self.record.close(number, nodes.contradiction(i))
                 continue
             bound = float(upper[i])
             if bound > self.enough and not influence[i].any():  # without the rounding of terms that cancel
-                exact = coefficient_above(self.form, self.row, self.column, self.form.split(nodes.lines.below[i]))
+                exact = coefficient_above(self.form, row, column, self.form.split(nodes.lines.below[i]))
                 bound = bound if exact is None else min(bound, exact)
             if bound <= self.enough:
                 self.close(number, bound, Leaf("gradient"))
@@ -96,7 +59,7 @@ class CoefficientSearch(SideSearch):
         if answer is None:
             return None
         relaxed, room = answer
-        none = np.zeros((0, len(self.row)))
+        none = np.zeros((0, len(self.objective.row)))
         total, multipliers, _ = bound_sum(nodes, i, none, np.zeros(0), self.constraints, relaxed.weights)
         if total < 0:
             return Leaf("empty", multipliers)
@@ -105,7 +68,7 @@ class CoefficientSearch(SideSearch):
             if exact is not None:
                 return exact
         if relaxed.point is not None:
-            self.try_points(self.domain.move_inside(self.middle + relaxed.point, self.inner)[None])
+            self.try_points((self.middle + relaxed.point)[None])
         return None
 
     def _thin(self, nodes: Nodes, i: int, weights: Floats) -> Leaf | None:

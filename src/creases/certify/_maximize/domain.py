@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -52,13 +53,13 @@ class Domain:
             inside[i] = bool((exact_room(self.A[near], X[i], self.b[near]).whole >= 0).all())
         return np.asarray(inside)
 
-    def move_inside(self, x: Floats, inner: Floats | None) -> Floats:
+    def move_inside(self, x: Floats) -> Floats:
         """Return a point (n,) that rounding put beyond a row moved a little towards an inner one; else ``x``."""
         x = np.clip(x, *self.box.T)
-        if self.is_box or inner is None or self.contains(x[None])[0]:
+        if self.is_box or self.contains(x[None])[0] or self.inner_point is None:
             return x
         for share in INWARDS:
-            moved = np.clip(x + share * (inner - x), *self.box.T)
+            moved = np.clip(x + share * (self.inner_point - x), *self.box.T)
             if self.contains(moved[None])[0]:
                 return moved
         return x
@@ -82,8 +83,9 @@ class Domain:
         """
         return maximize_in(self.box, self.A, self.b, np.atleast_2d(c), np.zeros(1) if constant is None else constant)
 
+    @cached_property
     def inner_point(self) -> Floats | None:
-        """Return a point strictly inside of all rows and, where it has a width, of the box; None if none is known."""
+        """A point strictly inside of all rows and, where it has a width, of the box; None if none is known."""
         if self.is_box:
             return self.middle
         size = np.abs(self.A) @ np.ptp(self.box, axis=1)
@@ -198,7 +200,7 @@ def check_domain(box: Any, A: Any, b: Any, n: int, *, interior: bool = False) ->
     domain = Domain(ends, rows, check_vector(b, "b", len(rows)))
     if domain.maximize(np.zeros(n))[0] == -np.inf:
         raise InputError("A", "leave some input of the box: A x <= b", "an empty set")
-    if interior and domain.inner_point() is None:
+    if interior and domain.inner_point is None:
         raise InputError(
             "A",
             "leave an input strictly inside of all rows and of the box: elsewhere coefficients have no meaning",

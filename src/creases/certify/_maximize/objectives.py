@@ -5,21 +5,19 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
 
-from creases._typing import Floats, Progress
+from creases._typing import Floats
 from creases.certify._exact import LATE_PRODUCTS, MAX_PRODUCTS, exact_outputs, round_down
 from creases.certify._form import Form, search_form
-from creases.certify._maximize.coefficient_search import CoefficientSearch
 from creases.certify._maximize.domain import Domain, propose
+from creases.certify._maximize.gradients import coefficient_bounds
 from creases.certify._maximize.linear_program import Solver
-from creases.certify._maximize.queue_search import Limits
-from creases.certify._maximize.side_search import SideSearch
-from creases.certify._maximize.tree_search import TreeSearch
-from creases.certify._maximize.values import exact_least
+from creases.certify._maximize.values import exact_coefficient, exact_least
+from creases.certify._nodes import root_node
 from creases.certify.proofs._checker.claims import Claim, CoefficientClaim
 from creases.certify.propagation._linear import LinearBounds, gradient_bounds
 from creases.network import Network
@@ -30,37 +28,6 @@ MAX_CLIMB, CLIMB_SIZE = 30, 2**20
 Kind = Literal["bounds", "gradient"]
 
 
-class Objective(Protocol):
-    """A function of the input that can be evaluated and bounded over boxes."""
-
-    @property
-    def net(self) -> Network:
-        """The network, in float64."""
-        ...
-
-    shown_by: ClassVar[Kind]  #: how a leaf shows the bound of a box in a proof
-
-    def values(self, X: Floats) -> Floats:
-        """Return the values (p,) at points (p, n_in), in floating point."""
-        ...
-
-    def reached(self, domain: Domain, x: Floats) -> float:
-        """Return the largest float that the value at a point (n_in,) is proved to reach; -inf if there is none."""
-        ...
-
-    def bound(self, bounds: LinearBounds, domain: Domain) -> tuple[Floats, Floats, Floats]:
-        """Return an upper bound over each box (b,), points to try (p, n_in), and how much each side matters (b, n)."""
-        ...
-
-    def improve(self, domain: Domain, x: Floats, until: float = np.inf) -> Floats:
-        """Return a better point near ``x``, or ``x``, by a time of ``time.monotonic()``."""
-        ...
-
-    def side_search(self, domain: Domain, limits: Limits, progress: Progress) -> SideSearch | None:
-        """Return a search for the largest value over sides of units; None if the network is not made for it."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class LeastRow:
     """The smallest of ``rows`` (k, n_out) times the output plus ``offsets`` (k,)."""
@@ -68,7 +35,8 @@ class LeastRow:
     net: Network
     rows: Floats
     offsets: Floats
-    shown_by: ClassVar[Kind] = "bounds"
+    shown_by: ClassVar[Kind] = "bounds"  #: how a leaf shows the bound of a box in a proof
+    jumps: ClassVar[bool] = False  #: whether the value jumps at creases
 
     @cached_property
     def form(self) -> Form | None:
@@ -81,7 +49,7 @@ class LeastRow:
         return np.asarray((outputs @ self.rows.T + self.offsets).min(axis=1))
 
     def reached(self, domain: Domain, x: Floats, until: float | None = None) -> float:
-        """Return the largest float that the value at a point is proved to reach; see :class:`Objective`.
+        """Return the largest float that the value at a point (n_in,) is proved to reach; -inf if there is none.
 
         With a time of ``time.monotonic()`` it is computed in fractions where that is quick, or there is time for it.
         """
@@ -97,7 +65,7 @@ class LeastRow:
         return float((self.offsets - upper - 2.0**-52 * (np.abs(self.offsets) + np.abs(upper))).min())
 
     def bound(self, bounds: LinearBounds, domain: Domain) -> tuple[Floats, Floats, Floats]:
-        """Return bounds, points to try and the weight of each side; see :class:`Objective`."""
+        """Return an upper bound over each box (b,), points to try (p, n_in), and how much each side matters (b, n)."""
         rows = torch.from_numpy(self.rows)
         with torch.no_grad():
             G, constant = bounds.linear_upper(rows)
@@ -135,12 +103,6 @@ class LeastRow:
             inside = best + 1e-6 * size * np.sign(direction)
         return x
 
-    def side_search(self, domain: Domain, limits: Limits, progress: Progress) -> SideSearch | None:
-        """Return a search over sides of units; see :class:`Objective`."""
-        if self.form is None:
-            return None
-        return TreeSearch(self, self.form, domain, limits, progress)
-
 
 @dataclass(frozen=True, eq=False)
 class Coefficient:
@@ -150,6 +112,7 @@ class Coefficient:
     row: Floats
     column: int
     shown_by: ClassVar[Kind] = "gradient"
+    jumps: ClassVar[bool] = True
 
     @cached_property
     def form(self) -> Form | None:
@@ -158,12 +121,27 @@ class Coefficient:
 
     def values(self, X: Floats) -> Floats:
         """Return the coefficient (p,) of the pieces at points (p, n_in), in floating point."""
+        if self.form is not None:
+            sides = self.form.values(X)[1]
+            return self.form.gradients(sides, np.broadcast_to(self.row, (len(X), len(self.row))))[:, self.column]
         return np.concatenate([self.row @ piece.J[:, :, self.column].T for piece in self.net.jacobians(X)])
 
-    def reached(self, domain: Domain, x: Floats) -> float:
-        """Return the largest float that the coefficient at a point is proved to reach; see :class:`Objective`."""
-        if domain.inner_point() is None or not domain.contains(x[None])[0]:
+    def reached(self, domain: Domain, x: Floats, until: float | None = None) -> float:
+        """Return the largest float that a region with an interior at a point is proved to reach; -inf on a crease.
+
+        With ``until`` it is computed in fractions.
+        """
+        if domain.inner_point is None or not domain.contains(x[None])[0]:
             return -np.inf
+        if self.form is not None:
+            zero = np.zeros((1, len(x)))
+            nodes = root_node(self.form.recenter(x), zero, zero)
+            is_on_crease = bool(((nodes.low <= 0) & (nodes.high >= 0)).any())
+            value = -np.inf if is_on_crease else float(coefficient_bounds(nodes, self.row, self.column)[0][0])
+            exact = (
+                exact_coefficient(self.form, self.row, self.column, x) if is_on_crease or until is not None else None
+            )
+            return value if exact is None else max(exact, value)
         point = LinearBounds(self.net, torch.from_numpy(np.stack([x, x], axis=1))[None])
         gradients = gradient_bounds(point, torch.from_numpy(self.row)[None])
         low = float(gradients[0].low.flatten(2)[0, 0, self.column])
@@ -176,7 +154,7 @@ class Coefficient:
         return low if decided else -np.inf
 
     def bound(self, bounds: LinearBounds, domain: Domain) -> tuple[Floats, Floats, Floats]:
-        """Return bounds, points to try and the weight of each side; see :class:`Objective`."""
+        """Return bounds, points to try and the weight of each side; see :meth:`LeastRow.bound`."""
         gradients = gradient_bounds(bounds, torch.from_numpy(self.row)[None])
         upper = gradients[0].high.flatten(2)[:, 0, self.column].numpy().copy()
         boxes = np.stack([end.flatten(1).numpy() for end in bounds.values[0]], axis=2)
@@ -191,14 +169,12 @@ class Coefficient:
         """Return ``x``: a coefficient is the same all over a region."""
         return x
 
-    def side_search(self, domain: Domain, limits: Limits, progress: Progress) -> SideSearch | None:
-        """Return a search over sides of units; see :class:`Objective`."""
-        if self.form is None:
-            return None
-        return CoefficientSearch(self.form, self.row, self.column, domain, limits, progress=progress)
+
+#: A function of the input that can be evaluated and bounded over boxes.
+Objective = LeastRow | Coefficient
 
 
-def pose(net: Network, claim: Claim) -> LeastRow | Coefficient:
+def pose(net: Network, claim: Claim) -> Objective:
     """Return what is at most 0, or at most the claim's limit, if a claim of a proof about a network is true."""
     if isinstance(claim, CoefficientClaim):
         return Coefficient(net, claim.row.astype(float), claim.column)

@@ -12,13 +12,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from creases._typing import Floats, Progress
+from creases.certify._maximize.domain import Domain
+from creases.certify._maximize.objectives import Objective
 from creases.certify.proofs._format import Leaf, Split
 from creases.certify.proofs._record import TreeRecord
+
+#: Points whose values are checked to be reached, from the largest value on.
+MAX_CHECKS = 8
 
 
 class Extreme(NamedTuple):
@@ -48,28 +53,18 @@ class Limits:
         return time.monotonic() >= self.deadline or lower > self.stop_above or upper <= self.enough(lower)
 
 
-class OpenNode(Protocol):
-    """A node that is not closed; a frozen dataclass."""
+@dataclass(frozen=True, eq=False)
+class OpenNode:
+    """A node that is not closed."""
 
-    @property
-    def number(self) -> int:
-        """In the record of the tree."""
-        ...
-
-    @property
-    def bound(self) -> float:
-        """Bound of the value in it from above."""
-        ...
-
-    @property
-    def leaf(self) -> Leaf:
-        """What shows the bound."""
-        ...
+    number: int  #: in the record of the tree
+    bound: float  #: of the value in it, from above
+    leaf: Leaf  #: shows the bound
 
     @property
     def can_split(self) -> bool:
         """Whether it can be divided."""
-        ...
+        return True
 
 
 class Part(NamedTuple):
@@ -83,15 +78,15 @@ class Part(NamedTuple):
 
 
 class QueueSearch(ABC):
-    """Branch and bound, nodes with the largest bounds first."""
+    """Branch and bound for the largest value of an objective over a domain, nodes with the largest bounds first."""
 
     #: Nodes that are split at a time, and whether the record is that of a proof.
     batch: int
     has_proof = True
 
-    def __init__(self, where: Floats, limits: Limits, progress: Progress) -> None:
-        self.limits, self.progress = limits, progress
-        self._reset(1, -np.inf, where)
+    def __init__(self, objective: Objective, domain: Domain, limits: Limits, progress: Progress) -> None:
+        self.objective, self.domain, self.limits, self.progress = objective, domain, limits, progress
+        self._reset(1, -np.inf, domain.middle)
 
     def _reset(self, roots: int, lower: float, where: Floats) -> None:
         self.record, self.lower, self.where = TreeRecord(roots), lower, where
@@ -100,16 +95,55 @@ class QueueSearch(ABC):
         self.order = count()
 
     @abstractmethod
-    def begin(self, start: Floats) -> None:
-        """Try points (p, n) and bound the root."""
+    def bound_root(self) -> None:
+        """Close the root, or put it into the queue."""
 
     @abstractmethod
     def split(self, nodes: list[Any]) -> None:
         """Split nodes, and close their children or put them into the queue."""
 
-    @abstractmethod
+    def begin(self, start: Floats) -> None:
+        """Try points (p, n) and bound the root."""
+        self.try_points(start)
+        if np.isfinite(self.lower):
+            self._improve()
+        self.bound_root()
+
+    def try_points(self, X: Floats) -> bool:
+        """Evaluate points (p, n); keep the best that is in the domain, and return whether it is better than before."""
+        if not len(X):
+            return False
+        values = self.objective.values(X)
+        for i in np.argsort(-values, kind="stable")[:MAX_CHECKS]:
+            if not values[i] > self.lower:
+                return False
+            x = self.domain.move_inside(X[i])
+            if not self.domain.contains(x[None])[0]:
+                continue
+            value = float(values[i]) if x is X[i] else float(self.objective.values(x[None])[0])
+            if self.objective.jumps:  # no point beside one tells its value
+                if time.monotonic() >= self.limits.deadline:
+                    return False
+                value = self.objective.reached(self.domain, x)
+            elif value > self.limits.stop_above:  # it ends the search: only what is proved counts
+                value = min(value, self.objective.reached(self.domain, x, np.inf))
+            if value > self.lower:
+                self.lower, self.where = value, x
+                return True
+        return False
+
+    def climb(self, X: Floats) -> None:
+        """Try points (p, n), and what they improve to where one is better than before."""
+        if self.try_points(X):
+            self._improve()
+
+    def _improve(self) -> None:
+        """Try a better point near the best one."""
+        self.try_points(self.objective.improve(self.domain, self.where, self.limits.deadline)[None])
+
     def proved_value(self) -> float:
         """Return the value that the best point is proved to have."""
+        return self.objective.reached(self.domain, self.where, self.limits.deadline)
 
     def run(self, start: Floats) -> Extreme:
         """Search from points (p, n)."""

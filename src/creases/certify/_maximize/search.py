@@ -8,16 +8,15 @@ import numpy as np
 import torch
 
 from creases._typing import Floats, Progress
+from creases.certify._maximize.coefficient_search import CoefficientSearch
 from creases.certify._maximize.domain import Domain
-from creases.certify._maximize.objectives import Objective
-from creases.certify._maximize.queue_search import Extreme, Limits, QueueSearch
+from creases.certify._maximize.objectives import Coefficient, Objective
+from creases.certify._maximize.queue_search import Extreme, Limits, OpenNode, QueueSearch
+from creases.certify._maximize.tree_search import TreeSearch
 from creases.certify.proofs._format import Leaf
 from creases.certify.propagation._linear import LinearBounds
 
 __all__ = ["Extreme", "Limits", "maximize_objective", "open_search", "sample_points"]
-
-#: Points whose values are checked to be reached, from the largest value on.
-MAX_CHECKS = 8
 
 #: Random points that a search starts from.
 SAMPLES = 256
@@ -47,7 +46,11 @@ def maximize_objective(
 
 def open_search(objective: Objective, domain: Domain, limits: Limits, progress: Progress) -> QueueSearch:
     """Return the search for the largest value of an objective: over sides of units if it is made for that."""
-    return objective.side_search(domain, limits, progress) or _BoxSearch(objective, domain, limits, progress)
+    if objective.form is None:
+        return _BoxSearch(objective, domain, limits, progress)
+    if isinstance(objective, Coefficient):
+        return CoefficientSearch(objective, objective.form, domain, limits, progress)
+    return TreeSearch(objective, objective.form, domain, limits, progress)
 
 
 def sample_points(domain: Domain, n: int = SAMPLES, seed: int = 0) -> Floats:
@@ -58,9 +61,9 @@ def sample_points(domain: Domain, n: int = SAMPLES, seed: int = 0) -> Floats:
     if domain.is_box:
         return points
     inside = points[domain.contains(points)]
-    inner = domain.inner_point()
+    inner = domain.inner_point
     vertices = [x for c in rng.normal(size=(8, len(low))) if (x := domain.maximize(c)[1]) is not None]
-    vertices = [domain.move_inside(x, inner) for x in vertices] + ([] if inner is None else [inner])
+    vertices = [domain.move_inside(x) for x in vertices] + ([] if inner is None else [inner])
     corners = np.array(vertices).reshape(-1, len(low))
     corners = corners[domain.contains(corners)]
     if not len(corners):
@@ -70,15 +73,11 @@ def sample_points(domain: Domain, n: int = SAMPLES, seed: int = 0) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class _Box:
+class _Box(OpenNode):
     """A box that is not closed."""
 
-    number: int  #: in the record of the tree
-    bound: float
     box: Floats  #: (n, 2)
     axis: int  #: to split
-    leaf: Leaf  #: shows its bound
-    can_split: bool = True
 
 
 class _BoxSearch(QueueSearch):
@@ -87,51 +86,26 @@ class _BoxSearch(QueueSearch):
     batch = 32
 
     def __init__(self, objective: Objective, domain: Domain, limits: Limits, progress: Progress) -> None:
-        super().__init__(domain.middle, limits, progress)
-        self.objective, self.domain = objective, domain
-        self.leaf = Leaf(objective.shown_by)
+        super().__init__(objective, domain, limits, progress)
         self.has_proof = domain.is_box
 
-    def begin(self, start: Floats) -> None:
-        """Try points (p, n) and bound the whole box."""
-        self._try(start)
-        if np.isfinite(self.lower):
-            self._try(self.objective.improve(self.domain, self.where, self.limits.deadline)[None])
+    def bound_root(self) -> None:
+        """Bound the whole box."""
         self._push(self.domain.box[None], [0])
-
-    def proved_value(self) -> float:
-        """Return the value that the best point is proved to have."""
-        return self.lower
-
-    def _try(self, X: Floats) -> None:
-        """Evaluate points (p, n), keep the best by the value that is proved."""
-        X = X[self.domain.contains(X)]
-        if not len(X):
-            return
-        values = self.objective.values(X)
-        for i in np.argsort(-values, kind="stable")[:MAX_CHECKS]:
-            if values[i] <= self.lower:
-                break
-            value = self.objective.reached(self.domain, X[i])
-            if value > self.lower:
-                self.lower, self.where = value, X[i]
-                break
 
     def _push(self, boxes: Floats, numbers: list[int]) -> None:
         """Bound boxes (b, n, 2); what needs further search goes to the queue."""
         bounds = LinearBounds(self.objective.net, torch.from_numpy(boxes))
         upper, points, weights = self.objective.bound(bounds, self.domain)
-        before = self.lower
-        self._try(points)
-        if self.lower > before and np.isfinite(before):
-            self._try(self.objective.improve(self.domain, self.where, self.limits.deadline)[None])
+        self.climb(points)
+        leaf = Leaf(self.objective.shown_by)
         for i, (box, number) in enumerate(zip(boxes, numbers, strict=True)):
             axis = int(weights[i].argmax())
             width, whole = np.ptp(box[axis]), np.ptp(self.domain.box[axis])
             if upper[i] <= self.enough or width <= 1e-12 * whole:
-                self.close(number, float(upper[i]), self.leaf)
+                self.close(number, float(upper[i]), leaf)
             else:
-                self.put(_Box(number, float(upper[i]), box, axis, self.leaf))
+                self.put(_Box(number, float(upper[i]), leaf, box, axis))
         self.progress("bounding boxes", len(self.record), None)
 
     def split(self, nodes: list[_Box]) -> None:

@@ -14,7 +14,8 @@ from creases.certify._form import Form
 from creases.certify._maximize.domain import Domain, outward
 from creases.certify._maximize.linear_program import Solver
 from creases.certify._maximize.multipliers import shift_rows
-from creases.certify._maximize.queue_search import Limits, QueueSearch
+from creases.certify._maximize.objectives import Objective
+from creases.certify._maximize.queue_search import Limits, OpenNode, QueueSearch
 from creases.certify._nodes import OFF, ON, Balls, Nodes, root_node
 from creases.certify.proofs._format import Leaf
 
@@ -23,16 +24,13 @@ RELAXATION_SECONDS = 5e-8
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class Node(OpenNode):
     """A node that is not closed."""
 
-    number: int  #: in the record of the tree
-    bound: float
     sides: Ints  #: (units,)
     low: Floats  #: (units,)
     high: Floats  #: (units,)
     unit: int  #: to split on; -1 if none is open
-    leaf: Leaf  #: shows its bound
 
     @property
     def can_split(self) -> bool:
@@ -45,33 +43,26 @@ class SideSearch(QueueSearch):
 
     batch = 16
 
-    def __init__(self, form: Form, domain: Domain, limits: Limits, progress: Progress) -> None:
-        super().__init__(domain.middle, limits, progress)
-        self.form, self.domain = form, domain
-        self.middle = domain.middle
+    def __init__(self, objective: Objective, form: Form, domain: Domain, limits: Limits, progress: Progress) -> None:
+        super().__init__(objective, domain, limits, progress)
+        self.form, self.middle = form, domain.middle
         self.root = _root(form, domain.box.tobytes())
         self.local = self.root.form  #: the network around the middle
         self.constraints = shift_rows(domain.A, domain.b, self.middle)
-        self.inner = domain.inner_point()
         self.solver = Solver()
-
-    @abstractmethod
-    def try_points(self, X: Floats) -> bool:
-        """Evaluate points (p, n); keep the best, and return whether it is better than before."""
 
     @abstractmethod
     def bound_nodes(self, nodes: Nodes, numbers: list[int]) -> None:
         """Close nodes, or put them into the queue."""
 
-    def begin(self, start: Floats) -> None:
-        """Try points (p, n) and bound the root."""
-        self.try_points(start)
+    def bound_root(self) -> None:
+        """Close the node without known sides, or put it into the queue."""
         self.solver.until = self.limits.deadline
         self.bound_nodes(self.root, [0])
 
     def queue_node(self, nodes: Nodes, i: int, number: int, bound: float, unit: int, leaf: Leaf) -> None:
         """Put a node into the queue, to be split on a unit."""
-        self.put(Node(number, bound, nodes.sides[i], nodes.low[i], nodes.high[i], unit, leaf))
+        self.put(Node(number, bound, leaf, nodes.sides[i], nodes.low[i], nodes.high[i], unit))
 
     def is_late(self, nodes: Nodes, i: int) -> bool:
         """Whether there is no time to write the relaxation of a node."""

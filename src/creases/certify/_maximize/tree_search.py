@@ -7,83 +7,36 @@ multipliers of the node's relaxation. Points come from the relaxations, and coun
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
-from creases._typing import Floats, Ints, Progress
+from creases._typing import Floats, Ints
 from creases.certify._exact import round_up
-from creases.certify._form import Form
-from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.exact_leaf import nearby_floats, solve_leaf
 from creases.certify._maximize.multipliers import bound_sum
+from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.one_layer import LayerSearch
-from creases.certify._maximize.queue_search import Extreme, Limits
+from creases.certify._maximize.queue_search import Extreme
 from creases.certify._maximize.side_search import SideSearch
 from creases.certify._maximize.triangle import Triangle
 from creases.certify._nodes import FREE, ON, Nodes
 from creases.certify.proofs._format import Leaf
 
 
-class Rows(Protocol):
-    """The rows whose smallest value is maximized."""
+class TreeSearch(SideSearch):
+    """The search for the largest of the smallest of ``rows y + offsets``, (k, n_out) and (k,)."""
+
+    objective: LeastRow
 
     @property
     def rows(self) -> Floats:
         """Rows (k, n_out)."""
+        return self.objective.rows
 
     @property
     def offsets(self) -> Floats:
         """What is added to them (k,)."""
-
-    def values(self, X: Floats) -> Floats:
-        """Return the value (n,) at points."""
-
-    def improve(self, domain: Domain, x: Floats, until: float) -> Floats:
-        """Return a better point near x (n,), or x."""
-
-    def reached(self, domain: Domain, x: Floats, until: float) -> float:
-        """Return the value that x is proved to have."""
-
-
-class TreeSearch(SideSearch):
-    """The search for the largest of the smallest of ``rows y + offsets``, (k, n_out) and (k,)."""
-
-    def __init__(self, objective: Rows, form: Form, domain: Domain, limits: Limits, progress: Progress) -> None:
-        super().__init__(form, domain, limits, progress)
-        self.objective, self.rows, self.offsets = objective, objective.rows, objective.offsets
-
-    def begin(self, start: Floats) -> None:
-        """Try points (p, n) and what they improve to, and bound the root."""
-        self.try_points(start)
-        super().begin(self.improve()[None] if np.isfinite(self.lower) else start[:0])
-
-    def improve(self) -> Floats:
-        """Return a better point near the best one (n,), or that point."""
-        return self.objective.improve(self.domain, self.where, self.limits.deadline)
-
-    def proved_value(self) -> float:
-        """Return the value that the best point is proved to have."""
-        return self.objective.reached(self.domain, self.where, self.limits.deadline)
-
-    def try_points(self, X: Floats) -> bool:
-        """Evaluate points (p, n); keep the best that is in the domain, and return whether it is better than before."""
-        if not len(X):
-            return False
-        values = self.objective.values(X)
-        for i in np.argsort(-values, kind="stable")[:8]:
-            if not values[i] > self.lower:
-                return False
-            x = self.domain.move_inside(X[i], self.inner)
-            if not self.domain.contains(x[None])[0]:
-                continue
-            value = float(values[i]) if x is X[i] else float(self.objective.values(x[None])[0])
-            if value > self.limits.stop_above:  # it ends the search: only what is proved counts
-                value = min(value, self.objective.reached(self.domain, x, np.inf))
-            if value > self.lower:
-                self.lower, self.where = value, x
-                return True
-        return False
+        return self.objective.offsets
 
     def search_layer(self, start: Floats) -> Extreme:
         """Search a network of one bend and a box for a value of at least 0, many nodes at a time; without a tree."""
@@ -170,8 +123,7 @@ class TreeSearch(SideSearch):
                     bound, leaf = safe, Leaf("multipliers", multipliers)
             if relaxed.point is not None:
                 x = np.clip(self.middle + relaxed.point, *self.domain.box.T)
-                if self.try_points(x[None]):
-                    self.try_points(self.improve()[None])
+                self.climb(x[None])
         if bound <= self.enough:
             self.close(number, bound, leaf)
             return

@@ -160,7 +160,7 @@ class _Question:
     @property
     def interior(self) -> dict[str, Any]:
         """The point that shows that rows leave an interior."""
-        inner = None if self.domain.is_box else self.domain.inner_point()
+        inner = None if self.domain.is_box else self.domain.inner_point
         return {} if inner is None else {"interior": tuple(inner.tolist())}
 
     def state(self, verdict: Literal["holds", "violated"], **points: Any) -> MonotoneStatement:
@@ -185,7 +185,7 @@ def _middle_of_region(net: Network, domain: Domain, x: Floats) -> Floats:
     region = region_polytope(net, net.sides(x))
     rows = region.Q.any(axis=1) & np.isfinite(np.column_stack([region.Q, region.p])).all(axis=1)
     part = Domain(domain.box, np.vstack([region.Q[rows], domain.A]), np.append(region.p[rows], domain.b))
-    inner = part.inner_point()
+    inner = part.inner_point
     return x if inner is None else inner
 
 
