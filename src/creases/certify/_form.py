@@ -9,8 +9,9 @@ also known without rounding.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from math import prod
 from typing import Any, NamedTuple
 
@@ -143,8 +144,7 @@ class Form:
         A, a, J, y : ndarray (units, n_in), (units,), (n_out, n_in), (n_out,)
         """
         n = self.n_in
-        *entering, out = self.entering(np.eye(n, n + 1), self.split(np.where(sides, 1.0, self.leak)))
-        z = np.vstack([np.zeros((0, n + 1)), *entering])
+        z, out = self.functions(np.eye(n, n + 1), np.where(sides, 1.0, self.leak))
         return z[:, :n], z[:, n], out[:, :n], out[:, n]
 
     def gradients(self, sides: Bools, rows: Floats) -> Floats:
@@ -217,6 +217,25 @@ class Form:
                 sources.append(h if free is None else h + lift(free[self.units(j)]))
         return values
 
+    def functions(self, x: Any, slopes: Floats, opened: Sequence[int] | Ints = ()) -> tuple[Any, Any]:
+        """Return what enters all units, (units, width), and the outputs, as affine functions of some variables.
+
+        Parameters
+        ----------
+        x
+            (n, width) the inputs as such functions, the constant last; see :meth:`entering`.
+        slopes
+            (units,)
+        opened
+            Units whose outputs are variables of their own, the last ones before the constant.
+        """
+        width = (x.whole if isinstance(x, Dyadic) else x).shape[1]
+        h = np.zeros((self.n_units, width))
+        h[opened, width - 1 - len(opened) + np.arange(len(opened))] = 1.0
+        split = self.split(np.where(h.any(axis=1), 0.0, slopes))
+        *entering, output = self.entering(x, split, h if len(opened) else None)
+        return stack_rows([x[:0], *entering]), output
+
     def gradient(self, row: Dyadic, slopes: list[Floats], last: int = -1) -> Dyadic:
         """Return the gradient (1, n) of a row (1, m) times a function, by default the output, for slopes of units."""
         assert self.exact_functions is not None
@@ -225,6 +244,11 @@ class Form:
             back = totals[j + 1] * Dyadic.of(slopes[j])
             totals = [total + back @ W for total, W in zip(totals, self.exact_functions[j][1:], strict=False)]
         return totals[0]
+
+
+def stack_rows(parts: list[Any]) -> Any:
+    """Return rows on top of each other: all of floats, or all without rounding."""
+    return reduce(Dyadic.above, parts) if isinstance(parts[0], Dyadic) else np.vstack(parts)
 
 
 class Coefficients(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from creases._typing import Bools, Floats
 from creases._validation import check_box, check_numbers, check_vector
 from creases.certify._exact import exact_room
-from creases.certify._maximize.linear_program import Solver
+from creases.certify._maximize.linear_program import Least, Solver, maximize_least
 from creases.certify._maximize.multipliers import Rows, shift_rows
 from creases.certify.proofs import _format as proof_format
 from creases.certify.proofs._rounding import TINY, UNIT, gamma
@@ -111,42 +111,23 @@ def maximize_in(box: Floats, A: Floats, b: Floats, C: Floats, d: Floats) -> tupl
     middle = box[:, 0] / 2 + box[:, 1] / 2
     rows, cost = shift_rows(A, b, middle), shift_rows(-C, d, middle)  # C x + d is the room of -C x <= d
     radius = np.ptp(box, axis=1) / 2
-    point, weights, multipliers = propose(Solver(), rows.A, rows.b, C, cost.b, radius)
-    bound = _safe_bound(box, middle, rows, C, cost.b, weights, multipliers)
-    if point is None:
-        return (
-            -np.inf if bound < 0 and not weights.any() else _safe_bound(box, middle, rows, C, cost.b, None, None)
-        ), None
-    return bound, np.clip(middle + point, *box.T)
+    answer = propose(Solver(), rows.A, rows.b, C, cost.b, radius)
+    if answer is not None:
+        bound = _safe_bound(box, middle, rows, C, cost.b, answer.weights, answer.multipliers)
+        if answer.point is not None:
+            return bound, np.clip(middle + answer.point, *box.T)
+        if bound < 0:
+            return -np.inf, None
+    return _safe_bound(box, middle, rows, C, cost.b, None, None), None
 
 
-def propose(
-    solver: Solver, A: Floats, b: Floats, C: Floats, d: Floats, radius: Floats
-) -> tuple[Floats | None, Floats, Floats]:
-    """Return a point v near the largest of the smallest of ``C v + d`` where ``A v <= b``, ``|v| <= radius``.
-
-    And multipliers of the functions (k,) and of the rows (r,); without a point they are those of an empty set.
-    """
-    n, k = len(radius), len(d)
-    left, right = A * radius, b
-    if k == 1:
-        cost = C[0] * radius
-    else:
-        functions = C * radius
-        size = float(np.abs(functions).sum(axis=1).max(initial=0.0)) or 1.0
-        left = np.vstack([np.pad(left, ((0, 0), (0, 1))), np.column_stack([-functions, np.full(k, size)])])
-        right = np.append(right, d - d.min(initial=np.inf))
-        cost = np.append(np.zeros(n), 1.0)
-    low = np.append(-np.ones(n), np.full(len(cost) - n, -np.inf))
-    answer = solver.maximize(cost, left, right, low, -low)
-    if answer is None:
-        weights = np.zeros(k)
-        weights[:1] = 1.0
-        return None, weights, np.zeros(len(b))
-    if answer.point is None:
-        return None, np.zeros(k), answer.multipliers[: len(b)]
-    weights = np.ones(1) if k == 1 else answer.multipliers[len(b) :]
-    return radius * np.clip(answer.point[:n], -1.0, 1.0), weights, answer.multipliers[: len(b)]
+def propose(solver: Solver, A: Floats, b: Floats, C: Floats, d: Floats, radius: Floats) -> Least | None:
+    """Return a point v near the largest of the smallest of ``C v + d`` where ``A v <= b``, ``|v| <= radius``."""
+    ends = np.ones(len(radius))
+    answer = maximize_least(solver, np.column_stack([C * radius, d]), A * radius, b, -ends, ends)
+    if answer is None or answer.point is None:
+        return answer
+    return answer._replace(point=radius * np.clip(answer.point, -1.0, 1.0))
 
 
 def _safe_bound(

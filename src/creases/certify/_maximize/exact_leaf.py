@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from creases._typing import Bools, Floats, Ints
-from creases.certify._form import Form
+from creases.certify._form import Form, stack_rows
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.exact_program import Vector, maximize_exactly
 from creases.certify._nodes import FREE, ON
@@ -46,35 +45,24 @@ def solve_leaf(
     near
         (n,) a point near the optimum.
     """
-    n, k = len(near), len(offsets)
-    slopes = form.split(np.where(is_on, 1.0, form.leak))
-    functions = form.entering(Dyadic.of(np.eye(n, n + 1)), slopes)  # the constant of each at the end
-    entering = [row for z in functions[:-1] for row in z.fractions().tolist()]
-    outputs = functions[-1].fractions().tolist()
-    A: list[Vector] = []
-    b: Vector = []
-    for row, offset in zip(rows.tolist(), offsets.tolist(), strict=True):  # t <= row y + offset
-        *slope, constant = _combine(row, outputs)
-        A.append([*(-value for value in slope), Fraction(1)])
-        b.append(constant + Fraction(offset))
-    A += [[*as_fractions(row), Fraction(0)] for row in domain.A]
-    b += as_fractions(domain.b)
+    n, k, r, lift = len(near), len(offsets), len(domain.b), Dyadic.of
+    z, outputs = form.functions(lift(np.eye(n, n + 1)), np.where(is_on, 1.0, form.leak))
     fixed = np.flatnonzero(sides != FREE)
-    for unit in fixed.tolist():  # the side's sign times what enters is not negative
-        sign = 1 if sides[unit] == ON else -1
-        *slope, constant = entering[unit]
-        A.append([*(-sign * value for value in slope), Fraction(0)])
-        b.append(sign * constant)
-    first_end = len(b)
-    for j, (low, high) in enumerate(domain.box.tolist()):
-        for sign, end in ((-1, low), (1, high)):
-            A.append([*(Fraction(sign * (i == j)) for i in range(n)), Fraction(0)])
-            b.append(sign * Fraction(end))
+    low, high = domain.box.T[:, :, None]
+    eye, pad = np.eye(n), np.zeros((k, n))
+    functions = [  # the constant last: those of the objective are at least t, the others at least 0
+        lift(rows) @ outputs + lift(np.hstack([pad, offsets[:, None]])),
+        lift(np.hstack([-domain.A, domain.b[:, None]])),
+        z[fixed] * lift(np.where(sides[fixed] == ON, 1.0, -1.0)[:, None]),
+        lift(np.vstack([np.hstack([eye, -low]), np.hstack([-eye, high])])),
+    ]
+    table = stack_rows(functions).fractions().tolist()
+    A = [[*(-value for value in row[:-1]), Fraction(i < k)] for i, row in enumerate(table)]
+    b, first_end = [row[-1] for row in table], len(table) - 2 * n
     answer = maximize_exactly(A, b, [Fraction(0)] * n + [Fraction(1)], _order(A, b, near, k))
     if answer is None:
         return None
     used = {row: value for row, value in answer.multipliers.items() if row < first_end}
-    r = len(domain.b)
     multipliers = Multipliers(
         () if answer.point is None else tuple(used.get(i, Fraction(0)) for i in range(k)),
         {row - k: value for row, value in used.items() if k <= row < k + r},
@@ -83,20 +71,6 @@ def solve_leaf(
     if answer.point is None:
         return None if any(row < k for row in used) else ExactLeaf(None, None, multipliers)
     return ExactLeaf(answer.value, answer.point[:n], multipliers)
-
-
-def as_fractions(x: Floats) -> Vector:
-    """Return floats as fractions."""
-    return [Fraction(value) for value in x.tolist()]
-
-
-def _combine(weights: list[Any], vectors: list[Vector]) -> Vector:
-    total = [Fraction(0)] * (len(vectors[0]) if vectors else 0)
-    for weight, vector in zip(weights, vectors, strict=True):
-        if weight:
-            exact = Fraction(weight)
-            total = [a + exact * value if value else a for a, value in zip(total, vector, strict=True)]
-    return total
 
 
 def _order(A: list[Vector], b: Vector, near: Floats, k: int) -> list[int]:

@@ -75,3 +75,36 @@ class Solver:
             if ray[1]:
                 return Optimum(None, np.abs(np.array(ray[2])) / scale)
         return None
+
+
+class Least(NamedTuple):
+    """What is proposed for the largest of the smallest of several functions."""
+
+    point: Floats | None  #: (v,) None where the rows seem to contradict each other
+    weights: Floats  #: (k,) multipliers of the functions, which add up to 1; without a point 0
+    multipliers: Floats  #: (r,) of the rows
+
+
+def maximize_least(
+    solver: Solver, functions: Floats, rows: Floats, limits: Floats, low: Floats, high: Floats
+) -> Least | None:
+    """Maximize the smallest of affine functions (k, v + 1), constants last, where ``rows v <= limits`` in a box.
+
+    Without functions any point is as good. None if the solver gives up.
+    """
+    k, r = len(functions), len(limits)
+    if k > 1:  # a further variable below every function
+        size = float(np.abs(functions[:, :-1]).sum(axis=1).max()) or 1.0
+        below = np.column_stack([-functions[:, :-1], np.full(k, size)])
+        rows = np.vstack([np.pad(rows, ((0, 0), (0, 1))), below])
+        limits = np.append(limits, functions[:, -1] - functions[:, -1].min())
+        cost, low, high = np.append(np.zeros(len(low)), 1.0), np.append(low, -np.inf), np.append(high, np.inf)
+    else:
+        cost = functions[0, :-1] if k else np.zeros(len(low))
+    answer = solver.maximize(cost, rows, limits, low, high)
+    if answer is None:
+        return None
+    if answer.point is None:
+        return Least(None, np.zeros(k), answer.multipliers[:r])
+    weights = answer.multipliers[r:] if k > 1 else np.ones(k)
+    return Least(answer.point[: functions.shape[1] - 1], weights, answer.multipliers[:r])

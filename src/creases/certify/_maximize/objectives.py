@@ -191,5 +191,7 @@ def climb_region(
     Q, p = np.vstack([region.Q, domain.A]), np.append(region.p, domain.b)
     middle, radius = domain.middle, np.ptp(domain.box, axis=1) / 2
     C, d = rows @ region.J, rows @ region.y + offsets
-    v = propose(Solver(until), Q, p - Q @ middle, C, d + C @ middle, radius)[0]
-    return x if v is None or not np.isfinite(v).all() else np.asarray(np.clip(middle + v, *domain.box.T))
+    answer = propose(Solver(until), Q, p - Q @ middle, C, d + C @ middle, radius)
+    if answer is None or answer.point is None or not np.isfinite(answer.point).all():
+        return x
+    return np.asarray(np.clip(middle + answer.point, *domain.box.T))

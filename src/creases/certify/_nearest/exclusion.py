@@ -15,14 +15,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from fractions import Fraction
-from functools import reduce
 from math import lcm
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from creases._typing import Floats, Ints
-from creases.certify._form import Form, search_form
+from creases.certify._form import Form, search_form, stack_rows
 from creases.certify._maximize.linear_program import Solver
 from creases.certify._nearest.question import Goal, Question
 from creases.certify._nodes import FREE, OFF, ON, Sides
@@ -108,11 +107,9 @@ class _Excluder:
         The goal, known sides, two lines for each open unit, limits of the input; floats, or exact as ``lift`` is.
         """
         question, n, width = self.question, len(self.question.x), len(self.question.x) + len(opened) + 1
-        h = np.zeros((len(slopes), width))  # what leaves open units are variables
+        h = np.zeros((len(slopes), width))
         h[opened, n + np.arange(len(opened))] = 1.0
-        split = self.form.split(np.where(h.any(axis=1), 0.0, slopes))
-        *entering, output = self.form.entering(lift(np.eye(n, width)), split, h)
-        z = _stack([lift(np.zeros((0, width))), *entering])
+        z, output = self.form.functions(lift(np.eye(n, width)), slopes, opened)
         goal = lift(self.goal.G) @ output + lift(np.pad(self.goal.g[:, None], ((0, 0), (width - 1, 0))))
         pairs, leak = np.repeat(opened, 2), np.repeat(self.leak[opened], 2)
         leak[::2] = 1.0  # the line of the upper side, then that of the lower one
@@ -124,7 +121,7 @@ class _Excluder:
             limits = np.vstack([limits, side * np.eye(n, width)[columns]])
             limits[len(limits) - len(columns) :, -1] = -side * ends[columns]
         fixed = z[known] * lift(np.where(slopes[known] == 1.0, 1.0, -1.0))[:, None]
-        return _stack([goal, fixed, lines, lift(limits)])
+        return stack_rows([goal, fixed, lines, lift(limits)])
 
     def _close(self, slopes: Floats, opened: Ints, known: Ints, multipliers: Floats) -> Leaf | None:
         """Return the leaf of multipliers in fractions that show a node to be empty; None if there are none."""
@@ -191,11 +188,6 @@ def _as_dyadic(values: list[Fraction]) -> Dyadic:
     row = np.empty((1, len(values)), dtype=object)
     row[0, :] = [int(value * 2**bits) for value in values]
     return Dyadic(row, -bits)
-
-
-def _stack(parts: list[Any]) -> Any:
-    """Return rows on top of each other."""
-    return np.vstack(parts) if isinstance(parts[0], np.ndarray) else reduce(Dyadic.above, parts)
 
 
 def solve_exactly(columns: Any) -> list[Fraction] | None:
