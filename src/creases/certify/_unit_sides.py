@@ -98,7 +98,4 @@ def _show_side(net: Network, box: Floats, place: int, sign: float, max_nodes: in
     domain = Domain(box, np.zeros((0, len(box))), np.zeros(0))
     limits = Limits(np.inf, stop_above=0.0, stop_below=0.0)
     search = open_search(objective, domain, limits, lambda what, done, total: None)
-    search.begin(domain.middle[None])
-    search.advance(max_nodes)
-    is_shown = not search.queue and search.closed <= 0 and search.lower <= 0
-    return (search.record.tree() if is_shown and search.has_proof else None), len(search.record)
+    return search.prove(domain.middle[None], max_nodes), len(search.record)

@@ -19,11 +19,15 @@ import numpy as np
 from creases._typing import Floats, Progress
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.objectives import Objective
-from creases.certify.proofs._format import Leaf, Split
+from creases.certify.proofs._format import Leaf, Split, Tree
 from creases.certify.proofs._record import TreeRecord
 
 #: Points whose values are checked to be reached, from the largest value on.
 MAX_CHECKS = 8
+
+
+#: The largest number below 0.
+BELOW = float(np.nextafter(0.0, -1.0))
 
 
 class Extreme(NamedTuple):
@@ -154,6 +158,16 @@ class QueueSearch(ABC):
             self.record.close(node.number, node.leaf)
         lower = self.proved_value() if np.isfinite(self.lower) else -np.inf
         return Extreme(lower, self.where, max(upper, lower), self.record.tree() if self.has_proof else None)
+
+    def prove(self, start: Floats, max_nodes: float) -> Tree | None:
+        """Return a tree that shows that no value is above ``limits.stop_below``; None if about so many nodes do not.
+
+        The search begins with points (p, n).
+        """
+        self.begin(start)
+        self.advance(max_nodes)
+        is_shown = not self.queue and max(self.closed, self.lower) <= self.limits.stop_below
+        return self.record.tree() if is_shown and self.has_proof else None
 
     def take_part(
         self, nodes: Sequence[Any] | None, start: Floats, max_nodes: int, until: float, best: tuple[float, Floats]

@@ -47,7 +47,7 @@ def maximize_objective(
 def open_search(objective: Objective, domain: Domain, limits: Limits, progress: Progress) -> QueueSearch:
     """Return the search for the largest value of an objective: over sides of units if it is made for that."""
     if objective.form is None:
-        return _BoxSearch(objective, domain, limits, progress)
+        return BoxSearch(objective, domain, limits, progress)
     if isinstance(objective, Coefficient):
         return CoefficientSearch(objective, objective.form, domain, limits, progress)
     return TreeSearch(objective, objective.form, domain, limits, progress)
@@ -80,7 +80,7 @@ class _Box(OpenNode):
     axis: int  #: to split
 
 
-class _BoxSearch(QueueSearch):
+class BoxSearch(QueueSearch):
     """Branch and bound over boxes, for networks with choices and those too large for dense matrices."""
 
     batch = 32

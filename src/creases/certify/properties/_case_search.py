@@ -20,7 +20,7 @@ from creases.certify._case import Case
 from creases.certify._maximize.domain import Domain, shrink
 from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.one_layer import is_made_for
-from creases.certify._maximize.queue_search import QueueSearch
+from creases.certify._maximize.queue_search import BELOW, QueueSearch
 from creases.certify._maximize.search import Limits, open_search, sample_points
 from creases.certify._maximize.tree_search import TreeSearch
 from creases.certify._whole_numbers import EVERY_INPUT, Columns, maximize_over_columns
@@ -34,9 +34,6 @@ MAX_INPUTS, FEW_INPUTS = 12, 3
 
 #: The most units of networks for which sides of units are split after boxes, and the share of the time for boxes.
 MAX_UNITS, BOX_TIME = 64, 0.3
-
-#: The largest number below 0.
-BELOW = float(np.nextafter(0.0, -1.0))
 
 Tree = tuple[Split | Leaf, ...]
 

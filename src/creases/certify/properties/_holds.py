@@ -15,13 +15,13 @@ from creases._typing import Floats, Progress
 from creases._validation import check_arguments, check_index, check_number, check_numbers, check_vector
 from creases.certify._maximize.domain import Domain, check_domain
 from creases.certify._maximize.objectives import LeastRow, pose
+from creases.certify._maximize.queue_search import BELOW
 from creases.certify._maximize.search import Limits, maximize_objective, sample_points
 from creases.certify._whole_numbers import Columns, check_columns, check_values, maximize_over_columns
 from creases.certify.proofs._checker.claims import RowClaim
 from creases.certify.proofs._checker.statements import Subject, derive_claims
 from creases.certify.proofs._digest import make_proof
 from creases.certify.proofs._format import ClaimProof, HoldsStatement, OutputRows
-from creases.certify.properties._case_search import BELOW
 from creases.certify.properties._property import Verdict
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
