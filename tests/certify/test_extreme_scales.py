@@ -69,6 +69,7 @@ def test_a_region_with_ends_beyond_floats_is_no_error(seed: int) -> None:
     [
         pytest.param(chain_case, 10021, ["range of coefficients"], id="a unit whose effect vanishes in floats is open"),
         pytest.param(chain_case, 10070, ["monotone"], id="so it is for a slope that is not monotone"),
+        pytest.param(chain_case, 1060, ["range of coefficients"], id="so is one whose effect overflows"),
         pytest.param(chain_case, 10077, ["range of coefficients"], id="a slope that becomes -0 is not above 0"),
         pytest.param(chain_case, 10163, ["nearest"], id="a distance that overflows excludes nothing"),
         pytest.param(network_case, 10195, ["nearest"], id="no radius is larger than the distance"),

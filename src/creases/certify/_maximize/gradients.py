@@ -73,12 +73,13 @@ def _finish(sums: Floats, rate: float, tiny: float) -> tuple[Floats, Floats]:
 
 
 def _sensitivity(form: Form, column: int) -> Floats:
-    """Return about how much (units,) what enters each unit can change with an input; none vanishes by underflow."""
+    """Return about how much (units,) what enters each unit can change with an input; none is lost by rounding."""
     n, steep, sizes = form.n_in, np.maximum(np.abs(form.leak), 1.0), np.zeros(form.n_units)
     for k, layer in enumerate(form.layers):
         W, before = np.abs(layer.W[:, n:]), slice(0, layer.first - n)
         effect = np.maximum(W @ (sizes * steep)[before], LEAST * ((W > 0) @ (sizes[before] > 0)))
-        sizes[form.units(k)] = np.abs(layer.W[:, column]) + effect
+        total = np.abs(layer.W[:, column]) + effect
+        sizes[form.units(k)] = np.where(np.isnan(total), np.inf, total)
     return sizes
 
 
