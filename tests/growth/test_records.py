@@ -248,3 +248,19 @@ def test_each_unit_is_known_by_the_growth_step_that_added_it_through_undone_step
     assert history.added_by(4, until=3) == [1, 1, 2, 3]
     assert history.added_by(9) == []
     assert History(records=[records[0], replace(records[1], place="other")]).added_by(2) == []
+
+
+def test_the_sizes_next_to_that_of_the_network_are_named_with_their_losses():
+    def stage(before: int, after: int, pays: bool, losses: tuple[float, float]) -> dict:
+        widths = {"widths_before": {"0": before}, "widths": {"0": after}}
+        return {"pays": pays, "loss_training_on": losses[0], "loss_grown": losses[1], **widths}
+
+    stages = [stage(8, 32, True, (0.4, 0.2)), stage(32, 128, False, (0.19, 0.18))]
+    history = History(epochs=[{"widths": {"0": 32}}], growth_ended="it is enough", growth_spent=0.2)
+    assert history.explain_size() == ""
+    history.stages = stages
+    assert history.explain_size() == (
+        "The network has 32 hidden units. With 8 the held-out loss was 0.4, with these 0.2. "
+        "With 128 it was 0.18, with these 0.19: too little gained for a larger network. "
+        "Finding the size took 20% of the budget."
+    )

@@ -304,12 +304,15 @@ def _linear(e: Mapping[str, Any]) -> str:
     return f"growth starts as the linear model, which {pairs} can be"
 
 
+#: The method of a first growth step that only writes the linear model as units.
+LINEAR = "linear"
+
 SENTENCES = {
     "tiny": _tiny,
     "gradmax": _gradmax,
     "random": _random,
     "split": _split,
-    "linear": _linear,
+    LINEAR: _linear,
 }
 DETAILS = {"tiny": _tiny_details}
 

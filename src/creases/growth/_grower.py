@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
+from dataclasses import asdict
 from typing import Any, Unpack
 
 import torch
@@ -17,7 +18,7 @@ from creases.growth._config import GrowthConfig, GrowthOptions, config_of, descr
 from creases.growth._growth_steps import MAX_SAMPLES, grow_places, note_outcomes, revive_layer
 from creases.growth._integrations._followers import Followers
 from creases.growth._objective import Loss, objective
-from creases.growth._records import History, Record, smooth
+from creases.growth._records import History, Record
 from creases.growth._samples import InMemorySamples, as_samples
 from creases.growth._sized import Race, close_race, close_stage, leave_stage
 from creases.growth._state import MAX_INSPECTED, SizeLimit, State
@@ -309,22 +310,9 @@ class Grower:
             state.measured_share = (meter.progress - self._progress) / max(state.epoch_steps, 1)
             if meter.n_samples:
                 state.batch_size = -(-meter.n_samples // max(state.epoch_steps, 1))
-        validation_loss = None if held is None else held.loss
-        history.epochs.append(
-            {
-                "epoch": len(history.epochs) + 1,
-                "steps": history.steps + state.epoch_steps,
-                **meter.numbers,
-                "progress": meter.progress,
-                **measured.numbers,
-                "validation_loss": validation_loss,
-                "validation_score": None if held is None else held.score,
-                "smoothed_loss": smooth(history.epochs, "smoothed_loss", validation_loss),
-                "smoothed_score": smooth(history.epochs, "smoothed_score", None if held is None else held.score),
-                "parameters": state.parameters,
-                "widths": self.widths,
-            }
-        )
+        judged = {"loss": None, "score": None} if held is None else held.numbers
+        held_out = {f"validation_{name}": value for name, value in judged.items()}
+        history.add_epoch({**measured.numbers, **held_out}, state.epoch_steps, meter, state.parameters, self.widths)
 
     def resume(self, history: History) -> None:
         """Resume after these epochs, with the model as it was then."""
@@ -346,7 +334,7 @@ class Grower:
 
     def state_dict(self) -> dict[str, Any]:
         """Return what a checkpoint needs in addition to the model and the optimizer, for :meth:`load_state_dict`."""
-        race = None if self.state.race is None else self.state.race.to_dict()
+        race = None if self.state.race is None else asdict(self.state.race)
         spent = {**self.state.meter.numbers, "steps": self.steps}
         more = {"stage_end": self.state.stage_end, "untrained": self.state.untrained}
         return {"history": self.history.to_json(), "spent": spent, "race": race, **more}

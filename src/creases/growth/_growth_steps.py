@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from creases.growth._checkpoint import are_independent
 from creases.growth._integrations import _ranks as ranks
-from creases.growth._proposal import Proposal, apply, first_units
-from creases.growth._records import Record
+from creases.growth._proposal import Proposal, apply, first_units, unit_rows, weight_of
+from creases.growth._records import Record, list_weights
 from creases.growth._samples import Pair
 from creases.growth._state import State
 from creases.growth._training import Metrics, measure
@@ -24,12 +24,10 @@ from creases.growth.methods._registry import Auto, refusal, reviewer
 from creases.growth.policies._policies import grows_every_place
 from creases.network import Place
 from creases.network.surgery import (
-    UnitTensors,
     copy_sharing_parameters,
     count_outputs,
     find_place,
     input_tensors,
-    output_tensors,
     without_side_effects,
 )
 
@@ -56,14 +54,15 @@ def revive_units(model: nn.Module, place: Place, batches: Sequence[Pair], units:
     """
     layer = model.get_submodule(place.name)
     numbers = torch.Generator().manual_seed(seed)
-    rows = _weight(layer, output_tensors(layer))  # (width, ...)
+    rows = unit_rows(layer)  # (width, ...)
     with torch.no_grad():
         size = (2.0 / rows[0].numel()) ** 0.5
         rows[units] = (size * torch.randn(rows[units].shape, generator=numbers)).to(rows)
         _center_on_mean(model, place, batches, units)
         for link in place.consumers:
             consumer = model.get_submodule(link.path)
-            columns = _weight(consumer, input_tensors(consumer))  # (inputs, outputs, ...)
+            axis = input_tensors(consumer).weight_axis
+            columns = weight_of(consumer).detach().movedim(axis, 0)  # (inputs, outputs, ...)
             for mine in link.columns(place.width)[units].to(columns.device):
                 if not bool(columns[mine].any()):
                     random = torch.randn(columns[mine].shape, generator=numbers).to(columns)
@@ -88,16 +87,9 @@ def _center_on_mean(model: nn.Module, place: Place, batches: Sequence[Pair], uni
         alike = second / count.clamp(min=1) - middle.square() <= 1e-12 * middle.square()
         bias[units] = (alike.double() - middle).to(bias)  # identical samples lie on the active side
     else:
-        rows = _weight(layer, output_tensors(layer))
+        rows = unit_rows(layer)
         sign = torch.where(middle < 0, -1.0, 1.0).to(rows)
         rows[units] = rows[units] * sign.reshape(-1, *[1] * (rows.ndim - 1))
-
-
-def _weight(layer: nn.Module, held: UnitTensors) -> Tensor:
-    """Return a view of a layer's weight with the axis of the units first."""
-    weight = layer.weight
-    assert isinstance(weight, Tensor)
-    return weight.detach().movedim(held.weight_axis, 0)
 
 
 def _layer_outputs(model: nn.Module, place: Place, batches: Sequence[Pair]) -> Iterator[Tensor]:
@@ -133,9 +125,6 @@ def note_outcomes(state: State) -> None:
 
 #: Samples on which units are checked for being dead.
 MAX_SAMPLES = 5000
-
-#: Incoming weights of new units up to which a record holds them.
-MAX_WEIGHTS = 20_000
 
 
 def grow_places(state: State) -> Record | None:
@@ -259,7 +248,7 @@ def _record_step(state: State, action: str, proposal: Proposal, removed: list[in
         before=before.numbers,
         after=after.numbers,
         changed=_changed_decisions(before, after),
-        weights=_weights(proposal),
+        weights=list_weights(proposal.fan_in, proposal.bias, proposal.fan_out),
         explanation=dict(proposal.explanation),
     )
     history.records.append(record)
@@ -280,15 +269,3 @@ def _changed_decisions(before: Metrics, after: Metrics) -> int | None:
     count = (before.decisions != after.decisions).sum().double()
     ranks.sum_over_ranks([count])
     return int(count)
-
-
-def _weights(proposal: Proposal) -> dict[str, Any]:
-    """Return the new units' weights as nested lists; none of large units."""
-    if proposal.fan_in.numel() > MAX_WEIGHTS:
-        return {}
-
-    def plain(values: Tensor) -> Any:
-        return values.detach().double().cpu().tolist()
-
-    fan_out = {path: plain(columns) for path, columns in proposal.fan_out.items()}
-    return {"fan_in": plain(proposal.fan_in), "bias": plain(proposal.bias), "fan_out": fan_out}

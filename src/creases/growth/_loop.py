@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import torch
 from torch import nn
@@ -23,9 +23,6 @@ from creases.growth._state import State
 from creases.growth._training import preserve_modes
 from creases.network import read
 from creases.network.surgery import evaluation_mode, unwrap_module
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 #: Called with the state at the end of every epoch.
 Callback = Callable[[State], None]
@@ -260,17 +257,17 @@ def terminal_progress(show: bool | None) -> Iterator[Callback | None]:
 
     console = Console(stderr=True, soft_wrap=True)
     if not console.is_terminal:
-        yield lambda state: _print_growth(console, state)
+
+        def print_growth(state: State) -> None:
+            if state.record is not None or state.history.ended:
+                console.print(progress_line(state), markup=False, highlight=False)
+
+        yield print_growth
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("growing", total=None)
         yield lambda state: bar.update(task, description=progress_line(state))
-
-
-def _print_growth(console: Console, state: State) -> None:
-    if state.record is not None or state.history.ended:
-        console.print(progress_line(state), markup=False, highlight=False)
 
 
 def progress_line(state: State) -> str:

@@ -13,7 +13,20 @@ from torch import Tensor, nn, optim
 from creases._text import OneLine
 from creases.errors import InputError
 from creases.network import Certificate, Place, widen
-from creases.network.surgery import apply_and_measure, count_parameters
+from creases.network.surgery import apply_and_measure, count_parameters, output_tensors
+
+
+def weight_of(layer: nn.Module) -> Tensor:
+    """Return the weight of a layer that has one."""
+    weight = layer.weight
+    assert isinstance(weight, Tensor)
+    return weight
+
+
+def unit_rows(layer: nn.Module) -> Tensor:
+    """Return a view of a layer's weight with the axis of its units first."""
+    return weight_of(layer).detach().movedim(output_tensors(layer).weight_axis, 0)
+
 
 #: Parameters, each with what is added to it.
 ParameterChanges = list[tuple[Tensor, Tensor]]

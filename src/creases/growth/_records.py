@@ -14,34 +14,13 @@ from creases._document import Document
 from creases._files import parse_json, read_text, write_atomically
 from creases._text import OneLine, describe_change, plural
 from creases.errors import FileError
+from creases.growth._budget import Meter
 from creases.growth._checks import check_history
-from creases.growth._explanation import NameOptions, explain, explain_outcome, explain_reason
+from creases.growth._explanation import LINEAR, NameOptions, explain, explain_outcome, explain_reason
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def explain_size(stages: Sequence[Mapping[str, Any]], widths: Mapping[str, int], spent: float | None) -> str:
-    """Return in sentences why these widths are enough; "" where no stage of growth was judged.
-
-    ``spent``: the fraction of the budget until growth ended.
-    """
-    if not stages:
-        return ""
-    sentences = [f"The network has {_text(widths)} hidden units."]
-    smaller = [stage for stage in stages if stage["pays"] and stage["widths"] == widths]
-    larger = [stage for stage in stages if not stage["pays"] and stage["widths_before"] == widths]
-    for stage in smaller[-1:]:
-        losses = f"{stage['loss_training_on']:.4g}, with these {stage['loss_grown']:.4g}{_when(stage)}"
-        sentences.append(f"With {_text(stage['widths_before'])} the held-out loss was {losses}.")
-    for stage in larger[-1:]:
-        losses = f"{stage['loss_grown']:.4g}, with these {stage['loss_training_on']:.4g}{_when(stage)}"
-        was = "it was" if smaller else "the held-out loss was"
-        too_little = "too little gained for a larger network"
-        sentences.append(f"With {_text(stage['widths'])} {was} {losses}: {too_little}.")
-    if spent is not None:
-        sentences.append(f"Finding the size took {spent:.0%} of the budget.")
-    return " ".join(sentences)
+    from torch import Tensor
 
 
 def _when(stage: Mapping[str, Any]) -> str:
@@ -54,41 +33,10 @@ def _text(widths: Mapping[str, int]) -> str:
     return "-".join(map(str, widths.values()))
 
 
-def epochs_frame(history: Any) -> Any:
-    """Return a DataFrame with a row for each epoch; what was not measured is NaN."""
-    import pandas as pd
-
-    names = list(dict.fromkeys(name for epoch in history.epochs for name in epoch["widths"]))
-    rows = []
-    for epoch in history.epochs:
-        row = {key: value for key, value in epoch.items() if key not in ("epoch", "widths")}
-        row |= {f"width {name}": epoch["widths"].get(name, 0) for name in names}
-        grown = [record for record in history.records if record.epoch == epoch["epoch"]]
-        row |= {"growth_steps": len(grown), "kept": epoch["epoch"] == history.kept}
-        rows.append(row)
-    frame = pd.DataFrame(rows, index=pd.Index([epoch["epoch"] for epoch in history.epochs], name="epoch"))
-    missing = [key for key in frame if frame[key].isna().all()]
-    return frame.astype(dict.fromkeys(missing, float)) if len(frame) else frame
-
-
-def steps_frame(history: Any) -> Any:
-    """Return a DataFrame with a row for each growth step."""
-    import pandas as pd
-
-    rows = []
-    for record in history.records:
-        row = {name: getattr(record, name) for name in ("epoch", "steps", "action", "place", "method")}
-        row |= {"added": len(record.units), "removed": len(record.removed)}
-        for name, pair in (("width", record.width), ("parameters", record.parameters)):
-            row |= {f"{name}_before": pair[0], f"{name}_after": pair[1]}
-        losses = {"loss_before": record.before["loss"], "loss_after": record.after["loss"]}
-        row |= {"predicted_gain": record.predicted, **losses, "changed": record.changed}
-        row |= {f"later_{name}": value for name, value in record.later.items()}
-        rows.append(row | {"undone": record.undone, "kept": history.keeps(record), "why": record.why()})
-    return pd.DataFrame(rows, pd.Index([record.number for record in history.records], name="step"))
-
-
 _VERSION = 3
+
+#: Incoming weights of new units up to which a record holds them.
+MAX_WEIGHTS = 20_000
 
 #: Weight of the past in the smoothed validation loss and score.
 _MEMORY = 0.7
@@ -132,6 +80,11 @@ class Record(OneLine):
     later: dict[str, float | None] = field(default_factory=dict)
     undone: bool = False  #: whether the network went back to what it was before
     replaced: bool = False  #: whether it did so although its stage paid, because a better size began again from there
+
+    @property
+    def is_linear(self) -> bool:
+        """Return whether it only wrote the linear model as units, as explained growth begins."""
+        return self.method == LINEAR
 
     @property
     def what(self) -> str:
@@ -254,6 +207,35 @@ class History(OneLine):
         """Return the optimizer steps so far."""
         return int(self.last["steps"]) if self.epochs else 0
 
+    def add_epoch(
+        self,
+        measured: Mapping[str, float | None],
+        steps: int,
+        meter: Meter,
+        parameters: int,
+        widths: Mapping[str, int],
+    ) -> None:
+        """Add an epoch of so many optimizer steps: losses and scores, what is spent so far, and the network's size."""
+        self.epochs.append(
+            {
+                "epoch": len(self.epochs) + 1,
+                "steps": self.steps + steps,
+                **meter.numbers,
+                "progress": meter.progress,
+                **measured,
+                "smoothed_loss": self._smooth("smoothed_loss", measured["validation_loss"]),
+                "smoothed_score": self._smooth("smoothed_score", measured["validation_score"]),
+                "parameters": parameters,
+                "widths": dict(widths),
+            }
+        )
+
+    def _smooth(self, name: str, value: float | None) -> float | None:
+        """Return the next entry of the moving average of a validation loss or score: no epoch is kept for its luck."""
+        if value is None or not self.epochs or self.last[name] is None:
+            return value
+        return float(_MEMORY * self.last[name] + (1 - _MEMORY) * value)
+
     def copy(self) -> History:
         """Return a copy that further epochs do not change."""
         records = [replace(record) for record in self.records]
@@ -316,7 +298,7 @@ class History(OneLine):
 
     def explain(self, **names: Unpack[NameOptions]) -> str:
         """Return the run as text, a paragraph for each growth step; names as in :func:`creases.growth.explain`."""
-        explained = any(record.method == "linear" for record in self.records)
+        explained = any(record.is_linear for record in self.records)
         shown = [record for record in self.records if not (explained and record.undone)]
         paragraphs = [record.explain(**names) for record in shown]
         if undone := [str(record.number) for record in self.records if record not in shown]:
@@ -342,9 +324,22 @@ class History(OneLine):
 
         "" before growth has ended, and where it had no stages.
         """
-        if not self.growth_ended or self.kept == 0:  # the network at the start is the result
+        if not self.growth_ended or self.kept == 0 or not self.stages:  # at 0 the network at the start is the result
             return ""
-        return explain_size(self.stages, self.last["widths"], self.growth_spent)
+        widths = self.last["widths"]
+        sentences = [f"The network has {_text(widths)} hidden units."]
+        smaller = [stage for stage in self.stages if stage["pays"] and stage["widths"] == widths]
+        larger = [stage for stage in self.stages if not stage["pays"] and stage["widths_before"] == widths]
+        for stage in smaller[-1:]:
+            losses = f"{stage['loss_training_on']:.4g}, with these {stage['loss_grown']:.4g}{_when(stage)}"
+            sentences.append(f"With {_text(stage['widths_before'])} the held-out loss was {losses}.")
+        for stage in larger[-1:]:
+            losses = f"{stage['loss_grown']:.4g}, with these {stage['loss_training_on']:.4g}{_when(stage)}"
+            was = "it was" if smaller else "the held-out loss was"
+            sentences.append(f"With {_text(stage['widths'])} {was} {losses}: too little gained for a larger network.")
+        if self.growth_spent is not None:
+            sentences.append(f"Finding the size took {self.growth_spent:.0%} of the budget.")
+        return " ".join(sentences)
 
     def plot(self, axes: Sequence[Any] | None = None) -> Any:
         """Plot loss, accuracy (or R²) and size by epoch, with every growth step marked; return the figure.
@@ -374,11 +369,34 @@ class History(OneLine):
         >>> len(history.to_frame()) == len(history.epochs), history.steps_frame().empty
         (True, False)
         """
-        return epochs_frame(self)
+        import pandas as pd
+
+        names = list(dict.fromkeys(name for epoch in self.epochs for name in epoch["widths"]))
+        rows = []
+        for epoch in self.epochs:
+            row = {key: value for key, value in epoch.items() if key not in ("epoch", "widths")}
+            row |= {f"width {name}": epoch["widths"].get(name, 0) for name in names}
+            grown = [record for record in self.records if record.epoch == epoch["epoch"]]
+            rows.append(row | {"growth_steps": len(grown), "kept": epoch["epoch"] == self.kept})
+        frame = pd.DataFrame(rows, index=pd.Index([epoch["epoch"] for epoch in self.epochs], name="epoch"))
+        missing = [key for key in frame if frame[key].isna().all()]
+        return frame.astype(dict.fromkeys(missing, float)) if len(frame) else frame
 
     def steps_frame(self) -> pd.DataFrame:
         """Return a DataFrame with a row for each growth step: when, where, what, why and its effect."""
-        return steps_frame(self)
+        import pandas as pd
+
+        rows = []
+        for record in self.records:
+            row = {name: getattr(record, name) for name in ("epoch", "steps", "action", "place", "method")}
+            row |= {"added": len(record.units), "removed": len(record.removed)}
+            for name, pair in (("width", record.width), ("parameters", record.parameters)):
+                row |= {f"{name}_before": pair[0], f"{name}_after": pair[1]}
+            losses = {"loss_before": record.before["loss"], "loss_after": record.after["loss"]}
+            row |= {"predicted_gain": record.predicted, **losses, "changed": record.changed}
+            row |= {f"later_{name}": value for name, value in record.later.items()}
+            rows.append(row | {"undone": record.undone, "kept": self.keeps(record), "why": record.why()})
+        return pd.DataFrame(rows, pd.Index([record.number for record in self.records], name="step"))
 
     def _repr_html_(self) -> str:
         return to_html(self)
@@ -425,12 +443,14 @@ class History(OneLine):
             raise FileError(f"{path}: {str(problem).removeprefix('history: ')}") from None
 
 
+def list_weights(fan_in: Tensor, bias: Tensor, fan_out: Mapping[str, Tensor]) -> dict[str, Any]:
+    """Return new units' weights as nested lists; none of large units."""
+    if fan_in.numel() > MAX_WEIGHTS:
+        return {}
+    columns = {path: values.detach().double().cpu().tolist() for path, values in fan_out.items()}
+    incoming, offsets = (values.detach().double().cpu().tolist() for values in (fan_in, bias))
+    return {"fan_in": incoming, "bias": offsets, "fan_out": columns}
+
+
 def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
-
-
-def smooth(epochs: Sequence[Mapping[str, Any]], name: str, value: float | None) -> float | None:
-    """Return the next entry of the moving average of a validation loss or score: no epoch is kept for its luck."""
-    if value is None or not epochs or epochs[-1].get(name) is None:
-        return value
-    return float(_MEMORY * epochs[-1][name] + (1 - _MEMORY) * value)

@@ -42,12 +42,8 @@ class NetworkState:
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> NetworkState:
-        """Return the state that :meth:`to_dict` wrote."""
+        """Return the state that ``asdict`` wrote."""
         return cls(ModelState.from_dict(saved["network"]), saved["optimizer"])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the state as dicts, lists, numbers and tensors."""
-        return {"network": self.network.to_dict(), "optimizer": self.optimizer}
 
     def restore(self, state: State) -> None:
         """Give a run this network bit for bit; learning rates stay as they are, as a schedule owns them."""
@@ -79,15 +75,6 @@ class Trained:
         state.meter.charge(cost.multiply_adds)
         return cls(losses, NetworkState.from_state(state), state.history.epochs[race.epoch :], state.parameters)
 
-    @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> Trained:
-        """Return what :meth:`to_dict` wrote."""
-        return cls(**{**saved, "network": NetworkState.from_dict(saved["network"])})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as dicts, lists, numbers and tensors."""
-        return {**vars(self), "network": self.network.to_dict()}
-
 
 @dataclass(eq=False)
 class Race:
@@ -103,14 +90,11 @@ class Race:
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Race:
-        """Return the race that :meth:`to_dict` wrote."""
-        best = None if saved["best"] is None else Trained.from_dict(saved["best"])
+        """Return the race that ``asdict`` wrote."""
+        best = saved["best"]
+        if best is not None:
+            best = Trained(**{**best, "network": NetworkState.from_dict(best["network"])})
         return cls(**{**saved, "before": NetworkState.from_dict(saved["before"]), "best": best})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the race as dicts, lists, numbers and tensors."""
-        best = None if self.best is None else self.best.to_dict()
-        return {**vars(self), "before": self.before.to_dict(), "best": best}
 
 
 def leave_stage(state: State) -> None:

@@ -1,4 +1,4 @@
-"""Training between growth steps: AdamW, rates that fit a network, their schedule, an epoch, and measuring."""
+"""Training between growth steps: rates that fit a network, their schedule, an epoch, and measuring."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from creases.errors import InputError
 from creases.growth._integrations import _ranks as ranks
 from creases.growth._objective import Objective
+from creases.growth._proposal import weight_of
 from creases.growth._samples import Samples
 from creases.network import Place
 from creases.network.surgery import without_side_effects
@@ -32,7 +33,7 @@ DECAY, SAMPLES, LEAST_DECAY, MOST_DECAY = 0.3, 400, 1e-3, 0.3
 def fitting_rate(model: nn.Module, places: Sequence[Place]) -> float:
     """Return the learning rate of Adam for a model, by the inputs of the layers that read its places, and its depth."""
     layers = {link.path for place in places for link in place.consumers}
-    sizes = [_inputs(model.get_submodule(path)) for path in layers]
+    sizes = [max(weight_of(model.get_submodule(path))[0].numel(), 1) for path in layers]
     inputs = math.exp(sum(map(math.log, sizes)) / len(sizes)) if sizes else INPUTS
     depth = sum(parameter.ndim > 1 for parameter in model.parameters())
     rate = RATE * math.pow(INPUTS / inputs, 1 / 3) * math.sqrt(LAYERS / max(depth, 1))
@@ -42,35 +43,6 @@ def fitting_rate(model: nn.Module, places: Sequence[Place]) -> float:
 def fitting_decay(n: int | None) -> float:
     """Return the weight decay of AdamW for so many samples; the least if that is not known."""
     return LEAST_DECAY if not n else min(max(DECAY * SAMPLES / n, LEAST_DECAY), MOST_DECAY)
-
-
-def _inputs(layer: nn.Module) -> int:
-    """Return the number of inputs of a unit of a layer."""
-    weight = layer.weight
-    assert isinstance(weight, Tensor)
-    return max(weight[0].numel(), 1)
-
-
-def _unmark(method: Any) -> Any:
-    """Return what a method of torch wraps; other versions of torch may wrap nothing."""
-    return getattr(method, "__wrapped__", method)
-
-
-_step = _unmark(optim.Adam.step)
-
-
-class AdamW(optim.AdamW):
-    """AdamW of torch."""
-
-    add_param_group = _unmark(optim.Optimizer.add_param_group)
-    load_state_dict = _unmark(optim.Optimizer.load_state_dict)
-    state_dict = _unmark(optim.Optimizer.state_dict)
-    zero_grad = _unmark(optim.Optimizer.zero_grad)
-
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Take a step of Adam."""
-        return _step(self, closure)
 
 
 #: What makes a scheduler of an optimizer.

@@ -453,7 +453,7 @@ def _record_shown(
     if snapshots[k].kind != "before" or k + 1 == len(snapshots):
         return None
     after = records.get(snapshots[k + 1].record or 0)
-    return None if after is None or after.method == "linear" else after
+    return None if after is None or after.is_linear else after
 
 
 def _choose_evenly(count: int, frames: int) -> list[int]:

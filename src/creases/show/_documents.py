@@ -12,9 +12,6 @@ from creases._text import plural
 if TYPE_CHECKING:
     from creases.growth import History, Record
 
-#: The method of a first growth step that only writes the linear model as units.
-LINEAR = "linear"
-
 #: Where each kind of result is described, by the name of its class.
 _HOMES = {
     "TableModel": "_table_model:table_document",
@@ -50,7 +47,7 @@ def _overview(history: History) -> Section:
     first, last, best = history.epochs[0], history.last, history.best_epoch
     network = history.epochs[best - 1] if best else first
     before, after = (_widths(epoch["widths"]) for epoch in (first, network))
-    start = " (the linear model)" if history.records and history.records[0].method == LINEAR else ""
+    start = " (the linear model)" if history.records and history.records[0].is_linear else ""
     rows = [
         ("epochs", f"{len(history.epochs)}, {plural(history.steps, 'optimizer step')}"),
         ("growth steps", f"{len(history.records)}, {sum(map(history.keeps, history.records))} kept"),
@@ -124,7 +121,7 @@ def _step_cells(record: Record, history: History, scored: bool) -> list[str]:
         str(record.epoch),
         record.what + (f" ({outcome})" if outcome else ""),
         record.place,
-        str(record.width[1]) if record.method == LINEAR else f"{record.width[0]} → {record.width[1]}",
+        str(record.width[1]) if record.is_linear else f"{record.width[0]} → {record.width[1]}",
         *(_loss(part.get("loss")) for part in (record.before, record.after, record.later)),
         *([" → ".join("–" if score is None else f"{score:.3f}" for score in scores)] if scored else []),
         "–" if record.changed is None else str(record.changed),

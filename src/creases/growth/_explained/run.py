@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,8 +31,9 @@ from creases.growth._explained.search import (
     advance,
 )
 from creases.growth._explained.units import Proposals
+from creases.growth._explanation import LINEAR
 from creases.growth._objective import Loss, objective
-from creases.growth._records import History, Record, smooth
+from creases.growth._records import History, Record, list_weights
 from creases.growth._samples import InMemorySamples
 from creases.growth._state import State
 from creases.growth.methods._fold.fold import Fold
@@ -43,9 +44,6 @@ from creases.network.surgery import find_place
 
 #: Passes over the rows of a run without a budget: more than any takes.
 NO_LIMIT = 1_000_000
-
-#: Incoming weights of new units up to which a record holds them.
-MAX_WEIGHTS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,19 +231,7 @@ class ExplainedRun:
             outputs = after.net.outputs(self.judges.rows)
             numbers |= {"loss": self.judges.rows.mean(self.judges.rows.losses(outputs))}
             numbers |= {"score": self.judges.rows.score(outputs)}
-        history.epochs.append(
-            {
-                "epoch": len(history.epochs) + 1,
-                "steps": history.steps + done.passes,
-                **state.meter.numbers,
-                "progress": state.meter.progress,
-                **numbers,
-                "smoothed_loss": smooth(history.epochs, "smoothed_loss", after.held_loss),
-                "smoothed_score": smooth(history.epochs, "smoothed_score", after.held_score),
-                "parameters": after.net.size,
-                "widths": {self._place: after.net.width},
-            }
-        )
+        history.add_epoch(numbers, done.passes, state.meter, after.net.size, {self._place: after.net.width})
 
     def _record(self, done: Round) -> None:
         """Record a growth step: what it was for, and what became of it."""
@@ -255,9 +241,11 @@ class ExplainedRun:
         assert done.placed is not None
         rows = self.judges.parts[0]
         placed = done.placed.outputs(rows)
-        units, removed = _changed_units(done)
         old = 0 if done.kind == "start" else before.net.width
-        weights = {} if not units else _weights(done.placed, units, self._consumer)
+        units = list(range(old, done.placed.width))
+        net = done.placed.keep_units(units)
+        fan_in, bias, fan_out = map(torch.from_numpy, (net.W, net.b, net.V))
+        weights = list_weights(fan_in, bias, {self._consumer: fan_out}) if units else {}
         explanation = self._explanation(done)
         changed = int((rows.wrong(placed) != rows.wrong(before.net.outputs(rows))).sum())
         record = Record(
@@ -268,7 +256,7 @@ class ExplainedRun:
             place=self._place,
             method=str(explanation.get("method", "")),
             units=units,
-            removed=removed,
+            removed=list(done.removed),
             width=(old, done.placed.width),
             parameters=(0 if done.kind == "start" else before.net.size, done.placed.size),
             predicted=0.0 if done.candidate is None else done.candidate.gain,
@@ -285,7 +273,7 @@ class ExplainedRun:
     def _explanation(self, done: Round) -> dict[str, Any]:
         assert done.after is not None
         if done.kind == "start":
-            return {"method": "linear", "place": self._place, "units": done.after.net.width, "pairs": done.rank}
+            return {"method": LINEAR, "place": self._place, "units": done.after.net.width, "pairs": done.rank}
         if done.kind == "remove":
             numbers = self.history.added_by(done.after.net.width + len(done.removed))
             of = sorted({numbers[unit] for unit in done.removed} - {0}) if numbers else []
@@ -412,24 +400,6 @@ def _judges(
     if held is None or (joins and (len(held) < MIN_HELD or X.size <= FOLDED)):
         return Judges.folds(rows, seed), every
     return Judges.part(rows, fitted, np.arange(len(train), len(rows)), joins=joins), every
-
-
-def _changed_units(done: Round) -> tuple[list[int], list[int]]:
-    """Return the numbers of units that are new, and of those that were removed."""
-    assert done.placed is not None
-    assert done.after is not None
-    if done.kind == "start":
-        return list(range(done.after.net.width)), []
-    assert done.before is not None
-    return list(range(done.before.net.width, done.placed.width)), list(done.removed)
-
-
-def _weights(net: Perceptron, units: Sequence[int], consumer: str) -> dict[str, Any]:
-    if len(units) * net.W.shape[1] > MAX_WEIGHTS:
-        return {}
-    chosen = list(units)
-    fan_out = {consumer: net.V[:, chosen].tolist()}
-    return {"fan_in": net.W[chosen].tolist(), "bias": net.b[chosen].tolist(), "fan_out": fan_out}
 
 
 def _growth_dict(growth: Growth) -> dict[str, Any]:

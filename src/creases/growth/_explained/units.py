@@ -15,7 +15,7 @@ from creases._text import OneLine
 from creases._typing import Floats, Ints
 from creases.growth._explained.perceptron import Perceptron, Rows, fit
 from creases.growth._explained.search import PASSES, Candidate, Growth, Judges, Limits, advance
-from creases.growth._objective import Objective, objective
+from creases.growth._objective import objective
 from creases.growth._proposal import Proposal, first_units
 from creases.growth._samples import InMemorySamples, combine_seeds
 from creases.growth.methods._evidence import Evidence, GrowthMethod, renumber_samples
@@ -70,7 +70,9 @@ class Proposals:
         return {**reviewed, "place": self.place}
 
     def _evidence(self, rows: Rows, seed: int, earlier: Sequence[Mapping[str, Any]]) -> Evidence:
-        return Evidence(_samples(rows, self.numbers(rows)), _objective(rows), seed, earlier)
+        y = torch.from_numpy(rows.y.astype(np.int64) if rows.task == "classification" else rows.y)
+        X, weight, numbers = map(torch.from_numpy, (rows.X, rows.weight, self.numbers(rows)))
+        return Evidence(InMemorySamples(X, y, weight, numbers), objective(rows.task, weighted=True), seed, earlier)
 
 
 def alternatives(how: GrowthMethod, model: nn.Module, place: Place, evidence: Evidence, count: int) -> list[Proposal]:
@@ -101,15 +103,6 @@ def _one_unit() -> Place:
     """Return the hidden layer of :func:`as_module` as a place, of one unit."""
     with torch.random.fork_rng(devices=()):
         return find_place(nn.Sequential(nn.Linear(1, 1), nn.ReLU(), nn.Linear(1, 1)), LAYER)
-
-
-def _samples(rows: Rows, numbers: Ints) -> InMemorySamples:
-    y = torch.from_numpy(rows.y.astype(np.int64) if rows.task == "classification" else rows.y)
-    return InMemorySamples(torch.from_numpy(rows.X), y, torch.from_numpy(rows.weight), torch.from_numpy(numbers))
-
-
-def _objective(rows: Rows) -> Objective:
-    return objective(rows.task, weighted=True)
 
 
 def _candidate(proposal: Proposal, more: Mapping[str, Any]) -> Candidate:

@@ -10,14 +10,13 @@ import torch
 from torch import nn
 
 from creases._validation import check_count
-from creases.errors import InputError
 from creases.growth._integrations import _ranks as ranks
 from creases.growth._objective import Loss
 from creases.growth._proposal import Proposal
 from creases.growth.methods._evidence import Evidence, message_of
 from creases.growth.methods._first_order.observation import Batches, Observation, iterate_batches, observe_batches
-from creases.growth.methods._first_order.route import Route, UnitPath, as_rows
-from creases.growth.methods._first_order.statistics import add_batch, batch_slices, empty_statistics, sample_size
+from creases.growth.methods._first_order.route import Route, UnitPath, as_rows, refuse_place
+from creases.growth.methods._first_order.statistics import batch_slices, sample_size, sum_statistics
 from creases.growth.methods._first_order.units import NewUnits, check_norm, choose_signs, pass_norm, synchronize_units
 from creases.growth.methods._tiny.bottleneck import join_columns, split_columns
 from creases.network import Place
@@ -85,9 +84,7 @@ def gradmax(
         observer, source = observe_batches(model, place, pairs, loss)
         observations = list(source)
         route = Route(observer.twin, observer.place, observations[0])
-        sums = empty_statistics(route, observations[0], project=False)
-        for observation in observations:
-            add_batch(sums, route, observation)
+        sums = sum_statistics(route, observations, project=False)
     ranks.sum_over_ranks(sums.tensors())
     explanation: dict[str, Any] = {"method": "gradmax", "place": observer.place.name, "reason": ""}
     explanation |= {"samples": int(sums.count), "loss": sums.mean_loss}
@@ -151,22 +148,14 @@ def _start(route: UnitPath) -> tuple[str, float]:
         at = torch.zeros(1, dtype=torch.float64, requires_grad=True)
         slope = float(torch.autograd.grad(route.bend(at).sum(), at)[0])
     if route.value_at_zero:
-        raise InputError(
-            "place",
-            "have a bend that is 0 at 0 for GradMax",
-            f"{route.place.name!r}, whose bend is {route.value_at_zero:.3g} there",
-            "use random units",
-        )
+        got = f"{route.place.name!r}, whose bend is {route.value_at_zero:.3g} there"
+        refuse_place("have a bend that is 0 at 0 for GradMax", got)
     if not slope and not route.right_slope and not route.left_slope:
-        raise InputError(
-            "place",
-            "have a bend with a slope at 0 for GradMax, or no gradient reaches the new units",
-            repr(route.place.name),
-            "use random units",
-        )
-    return (
-        ("zero", slope) if route.is_smooth and slope else ("small", max(abs(route.right_slope), abs(route.left_slope)))
-    )
+        expected = "have a bend with a slope at 0 for GradMax, or no gradient reaches the new units"
+        refuse_place(expected, repr(route.place.name))
+    if route.is_smooth and slope:
+        return "zero", slope
+    return "small", max(abs(route.right_slope), abs(route.left_slope))
 
 
 def _proposal(route: Route, units: NewUnits, explanation: dict[str, Any]) -> Proposal:

@@ -12,13 +12,13 @@ from creases._validation import check_count, check_number
 from creases.errors import InputError
 from creases.growth._integrations import _ranks as ranks
 from creases.growth._objective import Loss, LossSum
-from creases.growth._proposal import Proposal
+from creases.growth._proposal import Proposal, unit_rows, weight_of
 from creases.growth.methods._evidence import Evidence
 from creases.growth.methods._first_order.observation import Batches, PlaceObserver, frozen_copy, iterate_batches
 from creases.growth.methods._first_order.statistics import sample_size
 from creases.growth.methods._first_order.units import row_length, typical_entries, with_statistics
 from creases.network import Place, widen
-from creases.network.surgery import find_place, input_tensors, output_tensors, unwrap_module, without_side_effects
+from creases.network.surgery import find_place, input_tensors, unwrap_module, without_side_effects
 
 #: Inputs below which units have larger weights: in few dimensions there are units enough for creases everywhere, and
 #: sharp ones learn faster; with many inputs networks of smaller weights generalize better.
@@ -92,26 +92,23 @@ def random_units(
         target = find_place(model, place, X=source[0][0] if source else None)
     generator = torch.Generator().manual_seed(seed)
     producer = model.get_submodule(target.name)
-    weight = producer.weight
-    assert isinstance(weight, Tensor)
-    rows = weight.movedim(output_tensors(producer).weight_axis, 0)
+    rows = unit_rows(producer)
     usual = math.sqrt(2 if rows[0].numel() < FEW_INPUTS else 1 / 3)
     length = row_length(model, target) if target.norm else usual
     scale = length / math.sqrt(max(rows[0].numel(), 1))
-    fan_in = _normal((count, *rows.shape[1:]), scale, generator, weight)
+    fan_in = _normal((count, *rows.shape[1:]), scale, generator, rows)
     outs = {}
     for link in target.consumers:
         layer = model.get_submodule(link.path)
-        columns = layer.weight
-        assert isinstance(columns, Tensor)
+        columns = weight_of(layer).detach()
         moved = columns.movedim(input_tensors(layer).weight_axis, 1)
-        size = fan_out * (float(columns.detach().double().square().mean().sqrt()) or 1.0)
+        size = fan_out * (float(columns.double().square().mean().sqrt()) or 1.0)
         outs[link.path] = _normal((len(moved), count * link.per_unit, *moved.shape[2:]), size, generator, columns)
     explanation = {"method": "random", "place": target.name, "reason": "", "gain": 0.0}
     explanation |= {"units": count, "seed": seed, "fan_out": fan_out}
     entries = typical_entries(model, target, count)
     spread = 0.0 if target.norm or producer.bias is None else scale
-    bias = _normal((count,), spread, generator, weight)  # creases all over the space
+    bias = _normal((count,), spread, generator, rows)  # creases all over the space
     proposal = Proposal("random", target, fan_in, bias, outs, 0.0, explanation, carriers=entries)
     if not fan_out:
         return proposal
@@ -136,9 +133,7 @@ def _first_order_gain(
     weights, steps = [], []
     for link in proposal.place.consumers:
         layer = observer.twin.get_submodule(link.path)
-        weight = layer.weight
-        assert isinstance(weight, Tensor)
-        axis = input_tensors(layer).weight_axis
+        weight, axis = weight_of(layer), input_tensors(layer).weight_axis
         new = link.resize(proposal.count).columns(proposal.place.width + proposal.count)[proposal.place.width :]
         step = torch.zeros_like(weight.detach()).movedim(axis, 1)
         step[:, new.flatten()] = proposal.fan_out[link.path].to(weight)

@@ -10,11 +10,11 @@ from torch import Tensor, nn
 
 from creases._validation import check_count, check_number
 from creases.growth._objective import Loss
-from creases.growth._proposal import Proposal
+from creases.growth._proposal import Proposal, unit_rows, weight_of
 from creases.growth.methods._evidence import Evidence
 from creases.growth.methods._first_order.observation import Batches, iterate_batches
 from creases.network import Place
-from creases.network.surgery import find_place, input_tensors, output_tensors, unwrap_module
+from creases.network.surgery import find_place, input_tensors, unwrap_module
 
 _EXAMPLES = 100  # samples that show what a place looks like
 
@@ -76,10 +76,9 @@ def split(
     target = find_place(model, place, X=data[0])
     producer, generator = model.get_submodule(target.name), torch.Generator().manual_seed(seed)
     units = torch.randperm(target.width, generator=generator)[: min(count, target.width)].sort().values
-    weight, bias = producer.weight, producer.bias
-    assert isinstance(weight, Tensor)
-    at = units.to(weight.device)
-    fan_in = weight.detach().movedim(output_tensors(producer).weight_axis, 0)[at].double()
+    rows, bias = unit_rows(producer), producer.bias
+    at = units.to(rows.device)
+    fan_in = rows[at].double()
     offset = bias.detach()[at].double() if isinstance(bias, Tensor) else fan_in.new_zeros(len(units))
     size = noise * fan_in.flatten(1).square().mean(1).sqrt().reshape(-1, *[1] * (fan_in.ndim - 1))
     fan_in = fan_in + size * torch.randn(fan_in.shape, generator=generator, dtype=torch.float64).to(fan_in)
@@ -87,7 +86,7 @@ def split(
     for link in target.consumers:  # a copy gets half of each column, which is taken from the original
         layer = model.get_submodule(link.path)
         columns, axis = link.columns(target.width)[units].flatten(), input_tensors(layer).weight_axis
-        moved = layer.weight.detach().double().movedim(axis, 1)  # type: ignore[operator]
+        moved = weight_of(layer).detach().double().movedim(axis, 1)
         columns, less = columns.to(moved.device), torch.zeros_like(moved)
         fan_out[link.path] = moved[:, columns] / 2
         less[:, columns] = -fan_out[link.path]

@@ -100,9 +100,7 @@ def record_json(record: Record, data: TableSplit, history: History, *, rows: Row
     step: dict[str, Any] = to_json(
         {
             **{name: getattr(record, name) for name in (*same, "before", "after", "later", "changed")},
-            **(
-                {"parameters": record.parameters[1:] * 2} if record.method == "linear" else {}
-            ),  # all of the linear model
+            **({"parameters": record.parameters[1:] * 2} if record.is_linear else {}),  # all of the linear model
             "pays": not record.undone,
             "undone": bool(tag),
             "tag": tag,

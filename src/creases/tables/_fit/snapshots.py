@@ -238,7 +238,7 @@ def _name(snapshot: Snapshot) -> str:
 
 def _count_steps(state: State) -> int:
     """Return how often the network has grown; several layers may grow at once."""
-    grown = [record for record in state.history.records if record.action != "revive" and record.method != "linear"]
+    grown = [record for record in state.history.records if record.action != "revive" and not record.is_linear]
     return len({record.epoch for record in grown if not record.undone})
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NoReturn
 
 import torch
 import torch.nn.functional as F
@@ -22,6 +23,27 @@ from creases.growth.methods._first_order.observation import Observation, product
 from creases.network import Place
 from creases.network.surgery import BEND_FUNCTIONS, PASSING_FUNCTIONS, PRELU_SLOPE, Link
 
+#: Layers whose units first-order growth knows.
+Layer = nn.Linear | nn.Conv1d | nn.Conv2d
+
+
+def refuse_place(expected: str, got: str) -> NoReturn:
+    """Refuse a place where first-order growth cannot say what a new unit does."""
+    raise InputError("place", expected, got, "use random units")
+
+
+def get_layer(model: nn.Module, path: str, expected: str) -> Layer:
+    """Return a layer of a model; refuse one of another kind."""
+    layer = model.get_submodule(path)
+    if not isinstance(layer, Layer):
+        refuse_place(expected, f"{path!r} ({type(layer).__name__})")
+    return layer
+
+
+def get_consumer(model: nn.Module, link: Link) -> Layer:
+    """Return the layer at a link that reads units; refuse one that is no consumer of these kinds."""
+    return get_layer(model, link.path, "feed Linear, Conv1d or Conv2d layers only, to be grown by gradients")
+
 
 @dataclass(frozen=True, eq=False)
 class Consumer:
@@ -33,20 +55,17 @@ class Consumer:
     """
 
     link: Link
-    layer: nn.Module
+    layer: Layer
     kind: str
 
     @classmethod
     def from_link(cls, twin: nn.Module, link: Link, observation: Observation) -> Consumer:
         """Return the consumer at a link, by the shape of its input."""
-        layer = twin.get_submodule(link.path)
-        if isinstance(layer, nn.Linear):
-            return cls(
-                link,
-                layer,
-                "flat" if observation.consumer_inputs[link.path].ndim == 2 and link.per_unit > 1 else "linear",
-            )
-        return cls(link, layer, "conv")
+        layer = get_consumer(twin, link)
+        if not isinstance(layer, nn.Linear):
+            return cls(link, layer, "conv")
+        is_flat = observation.consumer_inputs[link.path].ndim == 2 and link.per_unit > 1
+        return cls(link, layer, "flat" if is_flat else "linear")
 
     def units(self, inputs: Tensor, width: int) -> Tensor:
         """Return the existing units as they enter, (n, width, positions)."""
@@ -87,14 +106,13 @@ class Consumer:
             return product(as_rows(goals), as_rows(units.flatten(2)))
         if self.kind == "flat":
             return product(goals.flatten(1), units.flatten(1)).reshape(goals.shape[1], units.shape[1], -1)
-        padded, goals, weight = _pad(self.layer, units.double()), goals.double(), self.layer.weight
-        assert isinstance(weight, Tensor)
+        padded, goals = _pad(self.layer, units.double()), goals.double()
         stride, dilation = _pair(self.layer, "stride"), _pair(self.layer, "dilation")
         shape = (goals.shape[1], units.shape[1], *_pair(self.layer, "kernel_size"))
         pairs: Tensor = conv2d_weight(  # type: ignore[no-untyped-call]
             _flat_image(padded), shape, _flat_image(goals), stride, 0, dilation
         )
-        return pairs.reshape(*shape[:2], *weight.shape[2:])
+        return pairs.reshape(*shape[:2], *self.layer.weight.shape[2:])
 
     def response(self, units: Tensor, columns: Tensor) -> Tensor:
         """Return the change (n, out, *outputs) of its output by units with columns (out, k, *columns of one unit)."""
@@ -124,21 +142,8 @@ class Consumer:
 
     def columns_per_unit(self) -> tuple[int, ...]:
         """Return the shape of one unit's columns: positions, or the kernel's entries; () for one column."""
-        weight = self.layer.weight
-        assert isinstance(weight, Tensor)
-        return (*weight.shape[2:],) if self.kind == "conv" else (self.link.per_unit,) * (self.kind == "flat")
-
-
-def check_consumer(model: nn.Module, link: Link) -> None:
-    """Refuse a layer that is no consumer of these kinds."""
-    layer = model.get_submodule(link.path)
-    if not isinstance(layer, nn.Linear | nn.Conv1d | nn.Conv2d):
-        raise InputError(
-            "place",
-            "feed Linear, Conv1d or Conv2d layers only, to be grown by gradients",
-            f"{link.path!r} ({type(layer).__name__})",
-            "use random units",
-        )
+        kernel = (*self.layer.weight.shape[2:],)
+        return kernel if self.kind == "conv" else (self.link.per_unit,) * (self.kind == "flat")
 
 
 def convolve(layer: nn.Module, x: Tensor, weight: Tensor) -> Tensor:
@@ -211,16 +216,10 @@ class UnitPath:
 
     def __init__(self, model: nn.Module, place: Place) -> None:
         self.model, self.place = model, place
-        self.producer = model.get_submodule(place.name)
-        if not isinstance(self.producer, nn.Linear | nn.Conv1d | nn.Conv2d):
-            raise InputError(
-                "place",
-                "be a Linear, Conv1d or Conv2d layer to be grown by gradients",
-                f"{place.name!r} ({type(self.producer).__name__})",
-                "use random units",
-            )
+        expected = "be a Linear, Conv1d or Conv2d layer to be grown by gradients"
+        self.producer = get_layer(model, place.name, expected)
         for link in place.consumers:
-            check_consumer(model, link)
+            get_consumer(model, link)
         self._steps: list[tuple[str, Map]] = []  # what units pass, in order: a bend, a norm or a linear map
         self.bend: Map = _identity  # of new units
         for name in place.between:
@@ -271,9 +270,8 @@ class UnitPath:
             bend: Map | None = getattr(F, name, None) or getattr(torch, name, None)
             if bend is None:
                 self._refuse(f"its units pass {name}, which has no function of torch's")
-            else:
-                self.bend = bend
-                self._steps.append(("bend", bend))
+            self.bend = bend
+            self._steps.append(("bend", bend))
         elif name == "mean":
             self._steps.append(("linear", lambda z: z.flatten(2).mean(2)))
         elif name not in PASSING_FUNCTIONS and "dropout" not in name:
@@ -287,10 +285,8 @@ class UnitPath:
             slope = torch.autograd.grad(value.sum(), at)[0]
         return float(value[0].detach()), float(slope[1]), float(slope[2])
 
-    def _refuse(self, why: str) -> None:
-        raise InputError(
-            "place", "be one that can be grown by gradients", f"{self.place.name!r}, where {why}", "use random units"
-        )
+    def _refuse(self, why: str) -> NoReturn:
+        refuse_place("be one that can be grown by gradients", f"{self.place.name!r}, where {why}")
 
 
 class Route(UnitPath):
@@ -343,20 +339,17 @@ class Route(UnitPath):
         """Return the mean length of the existing units' outgoing weights over all consumers; 1 where they are zero."""
         total = torch.zeros(self.place.width, dtype=torch.float64)
         for consumer in self.consumers:
-            weight = consumer.layer.weight
-            assert isinstance(weight, Tensor)
-            columns = weight.detach().double().cpu()[:, consumer.link.columns(self.place.width).flatten()]
+            mine = consumer.link.columns(self.place.width).flatten()
+            columns = consumer.layer.weight.detach().double().cpu()[:, mine]
             total += columns.movedim(1, 0).reshape(self.place.width, -1).square().sum(1)
         return float(total.sqrt().mean()) or 1.0
 
     def layer_weights(self, alpha: Tensor) -> tuple[Tensor, Tensor]:
         """Return incoming weights (k, *one unit's weights) and biases (k,) from columns alpha (d, k)."""
         rows = alpha.T
-        weight = self.producer.weight
-        assert isinstance(weight, Tensor)
         bias = rows[:, -1].clone() if self.has_bias else rows.new_zeros(len(rows))
         rows = rows[:, :-1] if self.has_bias else rows
-        return rows.reshape(len(rows), *weight.shape[1:]).clone(), bias
+        return rows.reshape(len(rows), *self.producer.weight.shape[1:]).clone(), bias
 
     def _check_present_units(self, observation: Observation) -> None:
         """Check on the first few samples that the existing units reach the consumers by this route."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import ceil, prod, sqrt
 
 import torch
@@ -104,10 +105,7 @@ def statistics(model: nn.Module, place: Place | str, batches: Batches, loss: Los
     with ranks.fail_together():
         observer, source = observe_batches(model, place, batches, loss)
         first = next(source)
-        route = Route(observer.twin, observer.place, first)
-        sums = empty_statistics(route, first)
-        for observation in (first, *source):
-            add_batch(sums, route, observation)
+        sums = sum_statistics(Route(observer.twin, observer.place, first), chain([first], source))
     ranks.sum_over_ranks(sums.tensors())
     return sums
 
@@ -133,18 +131,27 @@ def sample_size(model: nn.Module, place: Place) -> int:
     return ceil(100 * sqrt(max(widths)))
 
 
-def empty_statistics(
-    route: Route, observation: Observation, *, project: bool = True, paired: bool = True
+def sum_statistics(
+    route: Route, observations: Iterable[Observation], *, project: bool = True, paired: bool = True
 ) -> Statistics:
-    """Return sums over no samples, with an observation's shapes; without ``paired``, none of b_{l-1} and others."""
-    d = route.inputs(observation.layer_input[:1]).shape[1] + route.has_bias
-    consumers = {consumer.link.path: _empty_sums(consumer, d, project, paired) for consumer in route.consumers}
-    zeros = observation.layer_output.new_zeros
-    number, loss, features = (zeros(shape, dtype=torch.float64) for shape in ((), (), (d, d)))
-    return Statistics(number, loss, features, consumers)
+    """Return the sums over the observations of batches on this rank.
+
+    Without ``project`` there are none of the consumers' inputs, without ``paired`` none of b_{l-1} and others.
+    """
+    sums: Statistics | None = None
+    for observation in observations:
+        if sums is None:
+            d = route.inputs(observation.layer_input[:1]).shape[1] + route.has_bias
+            consumers = {consumer.link.path: _empty_sums(consumer, d, project, paired) for consumer in route.consumers}
+            zeros = observation.layer_output.new_zeros
+            number, loss, features = (zeros(shape, dtype=torch.float64) for shape in ((), (), (d, d)))
+            sums = Statistics(number, loss, features, consumers)
+        _add_batch(sums, route, observation)
+    assert sums is not None
+    return sums
 
 
-def add_batch(sums: Statistics, route: Route, observation: Observation) -> None:
+def _add_batch(sums: Statistics, route: Route, observation: Observation) -> None:
     """Add the observation of a batch to the sums."""
     sums.count += observation.count
     sums.loss += observation.loss
@@ -211,17 +218,12 @@ def _pair_part(route: Route, consumer: Consumer, before: Tensor, goals: Tensor) 
 
 def _empty_sums(consumer: Consumer, d: int, project: bool, paired: bool) -> ConsumerSums:
     weight, columns = consumer.layer.weight, consumer.columns_per_unit()
-    assert isinstance(weight, Tensor)
     m = (weight[0].numel() + (consumer.layer.bias is not None)) if project else 0
     wide = d * prod(columns) * max(m * paired, len(weight))
     if max(wide, m * m, d * d) > _MAX_ENTRIES:
         advice = "gradmax needs far less" if m > len(weight) else "random units need no statistics"
-        raise InputError(
-            "place",
-            f"have statistics with at most {_MAX_ENTRIES:,} entries",
-            f"{wide:,} between its {d} inputs and {consumer.link.path!r}",
-            advice,
-        )
+        expected = f"have statistics with at most {_MAX_ENTRIES:,} entries"
+        raise InputError("place", expected, f"{wide:,} between its {d} inputs and {consumer.link.path!r}", advice)
 
     def zeros(*shape: int) -> Tensor:
         return torch.zeros(shape, dtype=torch.float64, device=weight.device)

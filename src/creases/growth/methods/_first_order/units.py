@@ -11,14 +11,13 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from creases._text import OneLine
-from creases.errors import InputError
 from creases.growth._integrations import _ranks as ranks
-from creases.growth._proposal import Proposal
+from creases.growth._proposal import Proposal, unit_rows
 from creases.growth.methods._first_order.observation import Batches, Observation, frozen_copy, iterate_batches
-from creases.growth.methods._first_order.route import Route, UnitPath
+from creases.growth.methods._first_order.route import Route, UnitPath, refuse_place
 from creases.growth.methods._first_order.statistics import batch_slices, input_slices
 from creases.network import Place, widen
-from creases.network.surgery import Link, output_tensors, without_side_effects
+from creases.network.surgery import Link, without_side_effects
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,10 +154,7 @@ def norm_links(model: nn.Module, place: Place) -> list[Link]:
 
 def row_length(model: nn.Module, place: Place) -> float:
     """Return the mean length of the existing units' incoming weights; 1 where they are zero."""
-    producer = model.get_submodule(place.name)
-    weight = producer.weight
-    assert isinstance(weight, Tensor)
-    rows = weight.detach().double().movedim(output_tensors(producer).weight_axis, 0).flatten(1)
+    rows = unit_rows(model.get_submodule(place.name)).double().flatten(1)
     return float(rows.norm(dim=1).mean()) or 1.0
 
 
@@ -222,12 +218,8 @@ def check_norm(route: UnitPath) -> None:
     links = norm_links(route.model, route.place)
     norms = [route.model.get_submodule(link.path) for link in links]
     if len(norms) != 1 or links[0].per_unit != 1 or norms[0].weight is None:
-        raise InputError(
-            "place",
-            "have one batch norm with weights, before any flattening, to be grown by gradients",
-            repr(route.place.name),
-            "use random units",
-        )
+        expected = "have one batch norm with weights, before any flattening, to be grown by gradients"
+        refuse_place(expected, repr(route.place.name))
 
 
 def _measure(model: nn.Module, proposal: Proposal, batches: Batches) -> dict[str, tuple[Tensor, Tensor]]:

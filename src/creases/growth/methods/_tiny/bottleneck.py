@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from creases._validation import check_choice
 from creases.errors import InputError
 from creases.growth._integrations import _ranks as ranks
+from creases.growth._proposal import weight_of
 from creases.growth.methods._first_order.observation import Observation
 from creases.growth.methods._first_order.route import Route, as_rows
 from creases.growth.methods._first_order.statistics import Statistics
@@ -57,7 +58,6 @@ def noise_level(route: Route, projected: Sequence[Observation], rank: int, n: fl
         path = consumer.link.path
         goals = [as_rows(consumer.goals(each.goals[path]).double()) for each in projected]
         weight = consumer.layer.weight
-        assert isinstance(weight, Tensor)
         sums = torch.zeros(len(weight), len(weight), dtype=torch.float64, device=weight.device)
         count = torch.zeros((), dtype=torch.float64)
         for part in goals:
@@ -95,8 +95,7 @@ def scale_moves(model: nn.Module, moves: dict[str, Tensor], factor: float) -> di
     change = {}
     for path, move in moves.items():
         layer = model.get_submodule(path)
-        weight = layer.weight
-        assert isinstance(weight, Tensor)
+        weight = weight_of(layer)
         inputs = weight[0].numel()
         change[f"{path}.weight"] = factor * move[:inputs].T.reshape(weight.shape)
         if layer.bias is not None:

@@ -22,7 +22,7 @@ from creases.growth.methods._first_order.observation import (
     iterate_batches,
 )
 from creases.growth.methods._first_order.route import Consumer, Route
-from creases.growth.methods._first_order.statistics import Statistics, add_batch, empty_statistics
+from creases.growth.methods._first_order.statistics import Statistics, sum_statistics
 from creases.growth.methods._first_order.units import NewUnits, pre_activations, scale_units
 from creases.network import Place
 from creases.network.surgery import without_side_effects
@@ -159,9 +159,7 @@ def _search(
         ranks.sum_over_ranks([total])
         return float(total / count) if isfinite(total) else inf
 
-    weight = route.producer.weight
-    assert isinstance(weight, Tensor)
-    return minimize_loss(loss, int(count), least=8 * torch.finfo(weight.dtype).eps)
+    return minimize_loss(loss, int(count), least=8 * torch.finfo(route.producer.weight.dtype).eps)
 
 
 def minimize_loss(loss: Callable[[float], float], n: int, *, least: float = 0.0) -> LineSearchResult:
@@ -248,9 +246,7 @@ def _observe(
     """Return the route of units, the observations of batches, and their sums on this rank."""
     observations = [observer.observe(*batch) for batch in batches]
     route = Route(observer.twin, observer.place, observations[0])
-    sums = empty_statistics(route, observations[0], paired=False)
-    for observation in observations:
-        add_batch(sums, route, observation)
+    sums = sum_statistics(route, observations, paired=False)
     # outputs are not needed any more
     return route, [replace(each, layer_output=each.layer_output[:0]) for each in observations], sums
 
