@@ -88,7 +88,7 @@ def test_where_it_was_time_to_grow_and_nothing_was_added_there_is_no_moment(data
 
 
 def step(number, epoch):
-    return SimpleNamespace(action="grow", method="fold", number=number, epoch=epoch, undone=False)
+    return SimpleNamespace(action="grow", method="fold", is_linear=False, number=number, epoch=epoch, undone=False)
 
 
 def told(model, epoch, record=None, records=0):
@@ -200,7 +200,7 @@ def test_the_network_before_the_first_growth_step_is_told_from_one_before_a_revi
     actions = []
     for epoch, action in ((3, "revive"), (6, "grow"), (9, "grow")):
         about = {"action": action, "method": "fold", "number": len(actions) + 1, "epoch": epoch, "undone": False}
-        actions.append(SimpleNamespace(**about))
+        actions.append(SimpleNamespace(is_linear=False, **about))
         history = SimpleNamespace(stages=[], epochs=range(epoch), records=actions)
         state = SimpleNamespace(model=model, due=True, record=actions[-1], history=history)
         moments.before(state)
