@@ -127,14 +127,17 @@ class Form:
 
     def values(self, u: Floats) -> tuple[Floats, Bools]:
         """Return outputs (b, n_out) and the sides (b, units) at inputs (b, n_in)."""
-        v = u
-        sides = []
+        outputs, z = self.evaluate(u)
+        return outputs, z > 0
+
+    def evaluate(self, u: Floats) -> tuple[Floats, Floats]:
+        """Return outputs (b, n_out) and what enters all units (b, units) at inputs (b, n_in)."""
+        v, entering = u, [np.zeros((len(u), 0))]
         for layer in self.layers:
             z = v @ layer.W.T + layer.c
-            sides.append(z > 0)
-            v = np.concatenate([v, np.where(sides[-1], z, layer.leak * z)], axis=1)
-        joined = np.concatenate(sides, axis=1) if sides else np.zeros((len(u), 0), bool)
-        return v @ self.output.W.T + self.output.c, joined
+            entering.append(z)
+            v = np.concatenate([v, np.where(z > 0, z, layer.leak * z)], axis=1)
+        return v @ self.output.W.T + self.output.c, np.concatenate(entering, axis=1)
 
     def piece(self, sides: Bools) -> tuple[Floats, Floats, Floats, Floats]:
         """Return what sides (units,) select: all pre-activations ``A x + a`` and the outputs ``J x + y``.

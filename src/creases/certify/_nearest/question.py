@@ -161,12 +161,14 @@ class Question:
 
     def margin(self, point: Floats) -> float:
         """Return by how much the decision at an input (n_in,) differs: 0 for a tie, negative if it does not."""
-        z = self.form.values(point[None])[0]
-        return max(float(goal.margins(z)[0]) for goal in self.goals)
+        return float(self.largest_margins(self.form.values(point[None])[0])[0])
 
     def local_margins(self, u: Floats) -> Floats:
         """Return by how much the decisions at inputs u (b, n) differ: (b,)."""
-        z = self.local.values(u)[0]
+        return self.largest_margins(self.local.values(u)[0])
+
+    def largest_margins(self, z: Floats) -> Floats:
+        """Return by how much the decisions at outputs z (b, n_out) differ: (b,)."""
         return np.asarray(np.max([goal.margins(z) for goal in self.goals], axis=0))
 
 

@@ -319,7 +319,8 @@ class Search:
         self._side_rows(rows, bounds)
         near = self._project(nodes, rows)
         u = np.array([np.zeros(self.net.n_in) if each.u is None else each.u * self.scale for each in near])
-        z, margins = self._pre_activations(u), self.question.local_margins(u)
+        outputs, z = self.net.evaluate(u)
+        margins = self.question.largest_margins(outputs)
         self._show(nodes, bounds, near, around)
         for i, node in enumerate(nodes):
             if node.bound < self.cutoff:
@@ -500,13 +501,6 @@ class Search:
             later[: len(more)] += more
             weights[: len(more)] += more
         return np.asarray(later * gap)
-
-    def _pre_activations(self, u: Floats) -> Floats:
-        v, z = u, [np.zeros((len(u), 0))]
-        for layer in self.net.layers:
-            z.append(v @ layer.W.T + layer.c)
-            v = np.hstack([v, np.where(z[-1] > 0, z[-1], layer.leak * z[-1])])
-        return np.hstack(z)
 
     def _contradicted(self, node: Node, z: Floats, slack: Floats) -> tuple[str, int, float]:
         """Return the unit that is farthest from the side that bounds leave it; nothing if there is none.
