@@ -59,10 +59,6 @@ def test_units_are_bounded_bend_by_bend(net: creases.Network, method: str) -> No
     np.testing.assert_allclose(high, b + np.abs(W).sum(axis=1))
 
 
-def test_a_torch_module_is_a_network_too(net: creases.Network) -> None:
-    np.testing.assert_array_equal(output_bounds(PLAIN, (-1, 1)), output_bounds(net, [(-1, 1)] * 2))
-
-
 def test_linear_bounds_are_never_wider_than_intervals(net: creases.Network) -> None:
     box = torch.tensor([[-1.0, 1.0]] * 2, dtype=torch.float64)
     intervals = value_bounds(net, box)

@@ -73,8 +73,3 @@ def test_processes_measure_the_same_bits_in_the_order_of_rows(net, n_jobs):
 def test_an_error_in_a_process_is_the_error_of_the_call(net):
     with pytest.raises(InputError, match="norm must be 'l1', 'l2' or 'linf', got 'l7'"):
         margins(net, [[0.0, 0.0]] * 3, norm="l7", n_jobs=2)
-
-
-def test_the_serial_engine_has_one_process(net):
-    with pytest.raises(InputError, match="n_jobs must be 1 for the serial engine, which is this process, got 2"):
-        margins(net, [[0.0, 0.0]], engine="serial", n_jobs=2)

@@ -99,8 +99,3 @@ def test_processes_make_the_same_map_bit_for_bit(net, n_jobs):
     assert alone.classes.tobytes() == shared.classes.tobytes()
     points = np.stack(np.meshgrid(alone.t1, alone.t2), axis=-1)
     assert (alone.classes == np.asarray(net(points.reshape(-1, 2))).argmax(axis=1).reshape(alone.classes.shape)).all()
-
-
-def test_an_address_is_of_a_ray_cluster(net):
-    with pytest.raises(InputError, match="address must be left out without a Ray cluster"):
-        safety_map(net, (-1, 1), address="auto")

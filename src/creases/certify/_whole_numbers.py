@@ -101,24 +101,14 @@ def check_values(columns: Columns, box: Floats) -> None:
             raise InputError("box", "allow exactly one 1 in each group of one_hot", f"none or several in {group}")
 
 
-def maximize_over_columns(
-    objective: LeastRow, domain: Domain, columns: Columns, limits: Limits, is_enough: Callable[[float], bool]
-) -> Extreme:
-    """Return the largest value over the allowed inputs of a domain, or bounds of it when the time is over.
+class ColumnSearch:
+    """The search for the largest value over the allowed inputs of a domain.
 
-    The search ends with an input whose value is enough, or when none is above ``limits.stop_below``.
+    It ends with an input whose value is enough, or when none is above ``limits.stop_below``.
     """
-    return _ColumnSearch(objective, domain, columns, limits, is_enough).run()
 
-
-class _ColumnSearch:
     def __init__(
-        self,
-        objective: LeastRow,
-        domain: Domain,
-        columns: Columns,
-        limits: Limits,
-        is_enough: Callable[[float], bool],
+        self, objective: LeastRow, domain: Domain, columns: Columns, limits: Limits, is_enough: Callable[[float], bool]
     ) -> None:
         self.objective, self.columns, self.limits, self.is_enough = objective, columns, limits, is_enough
         self.n_rows, self.whole = len(domain.b), columns.whole
@@ -131,6 +121,7 @@ class _ColumnSearch:
         self.best, self.where, self.closed, self.has_tree = -np.inf, self.allowed.middle, -np.inf, True
 
     def run(self) -> Extreme:
+        """Return the largest value, or bounds of it when the time is over."""
         stack = [(0, self.allowed.box)]
         while stack and time.monotonic() < self.limits.deadline:
             number, box = stack.pop()

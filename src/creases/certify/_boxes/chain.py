@@ -46,14 +46,6 @@ class Chain:
     b: Floats  #: (stages, width)
     leak: Floats  #: (stages, width)
 
-    def values(self, X: Floats) -> Floats:
-        """Return the outputs (p, m) at points (p, n), in float64."""
-        h = X
-        for stage in self.stages:
-            z = h @ stage.W.T + stage.b
-            h = np.where(z > 0, z, stage.leak * z)
-        return h
-
 
 def read_chain(net: Network) -> Chain | None:
     """Return the stages of a network in float64; None if it is too large or none that stages are made for."""

@@ -21,9 +21,11 @@ from scipy.sparse import csr_array
 
 from creases._typing import Bools, Floats, Ints
 from creases.certify._boxes.chain import Stage
-from creases.certify._boxes.search import MAX_PRODUCTS, Answer, TreeLog
+from creases.certify._boxes.search import MAX_PRODUCTS, Answer, row_leaves
 from creases.certify._case import Case
 from creases.certify._exact import exact_outputs
+from creases.certify.proofs._format import Split
+from creases.certify.proofs._record import TreeRecord
 from creases.certify.proofs._rounding import TINY, UNIT, gamma
 from creases.certify.proofs._spec import relu_lines
 from creases.network import Network
@@ -138,7 +140,7 @@ class _Search:
         self.rows, self.of_inputs = _Part.of(C), _Part.of(self.D)
         self.starts = np.cumsum([0, *(len(case.b) + len(case.d) for case in cases)])
         self.margin = 1e-9 * (1 + float(np.abs(self.e).max(initial=0.0))) if keep_tree else 0.0
-        self.trees, self.keep_tree = TreeLog(len(cases)), keep_tree
+        self.leaves, self.keep_tree = row_leaves(cases), keep_tree
         numbers = sum(len(stage.b) for stage in self.stages) * (stages[0].W.shape[1] + 1)
         self.batch = int(np.clip(BATCH_SIZE // max(1, numbers), 1, MAX_BATCH))
         self.checks, self.done = 0, 0
@@ -146,6 +148,7 @@ class _Search:
     def run(self, nodes: Boxes | None, until: float, max_batches: float = np.inf) -> Answer:
         """Search from boxes whose nodes are 0, 1, ..., or from the whole box."""
         boxes, is_open, numbers = self._root() if nodes is None else nodes
+        self.trees = TreeRecord(len(numbers), len(self.cases))
         next_node, batches, is_stuck = len(numbers), 0, False
         while len(boxes) and batches < max_batches:
             top = slice(-self.batch, None)
@@ -162,7 +165,7 @@ class _Search:
             middle, halves = _halve(part[left], axis[left])
             for i, j, at in zip(part_nodes[left].tolist(), axis[left].tolist(), middle.tolist(), strict=True):
                 if self.keep_tree:
-                    self.trees.splits[i] = j, at, next_node
+                    self.trees.put(i, Split("input", j, at), next_node)
                 next_node += 2
             first = next_node - 2 * len(left)
             boxes = np.concatenate([boxes[: -self.batch], halves])
@@ -202,7 +205,7 @@ class _Search:
             still[:, case] &= ~closed
             if self.keep_tree:
                 for i in np.flatnonzero(closed):
-                    self.trees.rows[case][int(nodes[i])] = int(row[i])
+                    self.trees.close(int(nodes[i]), self.leaves[row[i]], case)
             outputs = min(start + len(self.cases[case].b), end - 1)  # rows of inputs alone never close at their limit
             lowest = outputs + middle[outputs:end].argmin(axis=0)  # that which may be negative over the whole box
             by = np.where(still[:, case], lowest, by)

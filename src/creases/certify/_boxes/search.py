@@ -5,18 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from creases._typing import Floats, Ints
+from creases._typing import Floats
 from creases.certify._boxes.attack import climb
 from creases.certify._boxes.chain import Chain, read_chain
 from creases.certify._case import Case
 from creases.certify._exact import exact_outputs
 from creases.certify.proofs._format import Leaf, Multipliers, Split
+from creases.certify.proofs._record import TreeRecord
 from creases.certify.proofs._rounding import LEAST, gamma
 from creases.network import read
 
@@ -48,42 +49,10 @@ class Answer:
 
     point: Floats | None
     is_open: list[bool]  #: for each case
-    trees: TreeLog = field(default_factory=lambda: TreeLog(0))
+    trees: TreeRecord  #: of each case
     boxes: int = 0  #: that were bounded
     left: Any = None  #: boxes that wait, a named tuple of arrays with a field ``node``; None with a point
     is_stuck: bool = False  #: whether no box that is left can be split
-
-
-class TreeLog:
-    """The tree of boxes of a search: splits and rows by which cases were closed, by the number of the node."""
-
-    def __init__(self, cases: int) -> None:
-        self.splits: dict[int, tuple[int, float, int]] = {}  #: input, where, and number of the first half
-        self.rows: list[dict[int, int]] = [{} for _ in range(cases)]  #: for each case: row by node
-        self.size = 1  #: numbers from here on are those of no node; only of grafted trees
-
-    def graft(self, part: TreeLog, roots: Sequence[int] | Ints, nodes: Ints) -> Ints:
-        """Put the trees of a part at nodes, one for each of its roots 0, 1, ...; return numbers here of its nodes."""
-        first = self.size - len(roots)
-
-        def number(node: int) -> int:
-            return int(roots[node]) if node < len(roots) else first + node
-
-        self.splits |= {number(node): (j, at, number(child)) for node, (j, at, child) in part.splits.items()}
-        for rows, more in zip(self.rows, part.rows, strict=True):
-            rows |= {number(node): row for node, row in more.items()}
-        self.size = max([self.size, *(first + child + 2 for _, _, child in part.splits.values())])
-        return np.array([number(node) for node in nodes.tolist()], np.int64)
-
-    def add(self, log: Log, done: int) -> None:
-        """Add the boxes of one call of the kernel."""
-        parts = (log.node[:done], log.axis[:done], log.at[:done], log.child[:done])
-        for i, (node, axis, at, child) in enumerate(zip(*(part.tolist() for part in parts), strict=True)):
-            if axis >= 0:
-                self.splits[node] = axis, at, child
-            for case, row in enumerate(log.row[i].tolist()):
-                if row >= 0:
-                    self.rows[case][node] = row
 
 
 def search_cases(
@@ -141,7 +110,7 @@ class _Search:
         self.box = np.ascontiguousarray(cases[0].box, np.float64)
         self.net = _stages(chain, self.box)
         self.rows = _rows(chain, cases, self.net, keep_tree)
-        self.trees = TreeLog(len(cases))
+        self.trees, self.leaves = TreeRecord(1, len(cases)), row_leaves(cases)
         self.next_node, self.done, self.ascents = 1, 0, 0
         self.room = max(8, min(ROOM, ROOM_SIZE // (2 * chain.b.size)))
         self.cost = max(1, chain.W.shape[1] * chain.b.size * chain.b.size // 4)
@@ -169,6 +138,7 @@ class _Search:
     def take_part(self, nodes: Stack | None, until: float, number: int, *, is_small: bool) -> Answer:
         """Bound some of the boxes that wait, or the whole box first, and climb once."""
         nodes = self._root() if nodes is None else nodes
+        self.trees = TreeRecord(len(nodes.node), len(self.cases))
         self.next_node, self.ascents = len(nodes.node), number
         limit = max(1, min(SHARE, SHARE_COST // self.cost) // (4 if is_small else 1))
         stack = _deal(nodes, 0, 1, self.room)
@@ -215,8 +185,18 @@ class _Search:
         for log, (_, done, _, _) in zip(logs, answers, strict=True):
             self.done += done
             if self.keep_tree:
-                self.trees.add(log, done)
+                self._record(log, done)
         return answers
+
+    def _record(self, log: Log, done: int) -> None:
+        """Record the boxes of one call of the kernel."""
+        parts = (log.node[:done], log.axis[:done], log.at[:done], log.child[:done])
+        for i, (node, axis, at, child) in enumerate(zip(*(part.tolist() for part in parts), strict=True)):
+            if axis >= 0:
+                self.trees.put(node, Split("input", axis, at), child)
+            for case, row in enumerate(log.row[i].tolist()):
+                if row >= 0:
+                    self.trees.close(node, self.leaves[row], case)
 
     def _attack(self, nodes: Stack, ascents: int = ASCENTS) -> Floats | None:
         """Return a violation that ascents find, from the whole box and from some that are open."""
@@ -316,32 +296,13 @@ def _log(limit: int, cases: int) -> Log:
 # -- proofs, compilation ---------------------------------------------------------------------------------------------
 
 
-def case_trees(log: TreeLog, cases: Sequence[Case], is_open: Sequence[bool]) -> list[tuple[Split | Leaf, ...] | None]:
-    """Return for each case the tree that proves that it is empty; None for those that are open."""
-    trees: list[tuple[Split | Leaf, ...] | None] = []
-    first = 0
-    for number, case in enumerate(cases):
-        trees.append(None if is_open[number] else _tree(log, number, first, len(case.b)))
-        first += len(case.b) + len(case.d)
-    return trees
-
-
-def _tree(log: TreeLog, case: int, first_row: int, input_rows: int) -> tuple[Split | Leaf, ...]:
-    """Return the nodes of one case in preorder; the first of its rows limit the inputs."""
-    nodes: list[Split | Leaf] = []
-    stack = [0]
-    while stack:
-        node = stack.pop()
-        row = log.rows[case].get(node)
-        if row is None:
-            axis, at, child = log.splits[node]
-            nodes.append(Split("input", axis, at))
-            stack += [child + 1, child]
-        elif row - first_row < input_rows:
-            nodes.append(Leaf("empty", Multipliers(domain={row - first_row: 1.0})))
-        else:
-            nodes.append(Leaf("bounds"))
-    return tuple(nodes)
+def row_leaves(cases: Sequence[Case]) -> list[Leaf]:
+    """Return for each row of all cases the leaf of a box that it closes; the first rows of a case limit its inputs."""
+    leaves: list[Leaf] = []
+    for case in cases:
+        leaves += [Leaf("empty", Multipliers(domain={row: 1.0})) for row in range(len(case.b))]
+        leaves += [Leaf("bounds")] * len(case.d)
+    return leaves
 
 
 def compile_search(announce: Callable[[], None]) -> bool:

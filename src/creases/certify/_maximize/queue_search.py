@@ -170,7 +170,7 @@ class QueueSearch(ABC):
         return self.record.tree() if is_shown and self.has_proof else None
 
     def take_part(
-        self, nodes: Sequence[Any] | None, start: Floats, max_nodes: int, until: float, best: tuple[float, Floats]
+        self, nodes: Sequence[Any] | None, start: Floats, max_nodes: float, until: float, best: tuple[float, Floats]
     ) -> Part:
         """Go on from open nodes, or from the root; what the search did before does not count.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from creases._typing import Bools, Floats, Ints
 from creases.certify._nearest.question import Question
 from creases.certify.proofs._format import Leaf, Lemma, Multipliers, Split, Tree
+from creases.certify.proofs._record import TreeRecord
 
 
 class Evidence(NamedTuple):
@@ -92,8 +93,8 @@ class _Shown(NamedTuple):
     cuts: int  #: of the node so far
 
 
-class GoalTree:
-    """The tree of a goal, recorded as the search grows it; its root is node 0.
+class GoalTree(TreeRecord):
+    """The tree of a goal, recorded as the search grows it.
 
     A node keeps what showed its bound each time it was bounded. Evidence holds for the bounds of units that it was
     found with: with tighter ones, those of children among them, chords are steeper or flatter, and the same multipliers
@@ -101,15 +102,9 @@ class GoalTree:
     """
 
     def __init__(self) -> None:
-        self._splits: dict[int, tuple[Split, int]] = {}  # and the first of the two children
+        super().__init__()
         self._shown: dict[int, list[_Shown]] = {}
         self._cuts: dict[int, list[Evidence]] = {}
-
-    def split(self, number: int, kind: Literal["input", "unit"], index: int, at: float = 0.0) -> tuple[int, int]:
-        """Split a node; return its children: below and above, off and on."""
-        first = 1 + 2 * len(self._splits)
-        self._splits[number] = Split(kind, index, at), first
-        return first, first + 1
 
     def show(self, number: int, evidence: Evidence, bound: float = np.inf) -> None:
         """Say what shows the bound of a node; by default that it has no inputs."""
@@ -119,7 +114,7 @@ class GoalTree:
         """Say that only inputs beyond the plane of the evidence count in a node and all nodes below."""
         self._cuts.setdefault(number, []).append(evidence)
 
-    def tree(self, question: Question, rows: int, radius: float) -> Tree | None:
+    def tree_within(self, question: Question, rows: int, radius: float) -> Tree | None:
         """Return the tree of a proof in preorder that nothing is within a radius, for a goal of so many rows.
 
         None where nothing showed the bound of a node, as numbers left the range of floats.

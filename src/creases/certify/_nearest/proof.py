@@ -29,7 +29,7 @@ def prove_change(
         return None, "the lower bound was found without a tree of sides"
     parts = []
     for goal, tree in zip(question.goals, trees if radius > 0 else (), strict=False):
-        nodes = tree.tree(question, len(goal.g), radius) if isinstance(tree, GoalTree) else tree
+        nodes = tree.tree_within(question, len(goal.g), radius) if isinstance(tree, GoalTree) else tree
         if nodes is None:
             return None, "the search bounded a part without numbers that show it"
         parts.append(ClaimProof(goal.key, nodes))

@@ -17,7 +17,7 @@ from creases.certify._maximize.domain import Domain, check_domain
 from creases.certify._maximize.objectives import LeastRow, pose
 from creases.certify._maximize.queue_search import BELOW
 from creases.certify._maximize.search import Limits, maximize_objective, sample_points
-from creases.certify._whole_numbers import Columns, check_columns, check_values, maximize_over_columns
+from creases.certify._whole_numbers import Columns, ColumnSearch, check_columns, check_values
 from creases.certify.proofs._checker.claims import RowClaim
 from creases.certify.proofs._checker.statements import Subject, derive_claims
 from creases.certify.proofs._digest import make_proof
@@ -149,7 +149,7 @@ def _decide_claims(
             return value > 0 or (ties and value == 0)
 
         if columns:
-            found = maximize_over_columns(objective, domain, columns, limits, is_refuted)
+            found = ColumnSearch(objective, domain, columns, limits, is_refuted).run()
         else:
             found = maximize_objective(objective, domain, limits, start=start)
         if is_refuted(found.lower):

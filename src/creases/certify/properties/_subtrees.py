@@ -1,8 +1,9 @@
-"""Cases decided by several processes: in rounds, open nodes are dealt into parts, and whoever is idle takes the next.
+"""Cases decided in this process, one search after the other, or by several in rounds.
 
-A task works on a part for a while and returns what it leaves, which the next round deals again. Parts, and the order in
-which results are seen, do not depend on which process is first or how many there are, so the verdict, its proof and its
-counterexample do not either, unless time runs out.
+In a round open nodes are dealt into parts, and whoever is idle takes the next. A task works on a part for a while and
+returns what it leaves, which the next round deals again. Parts, and the order in which results are seen, do not depend
+on which process is first or how many there are, so the verdict, its proof and its counterexample do not either, unless
+time runs out.
 """
 
 from __future__ import annotations
@@ -13,29 +14,29 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from uuid import uuid4
 
 import numpy as np
 
 from creases._engines import Engine, map_in_order, start_engine
 from creases._typing import Floats, Progress
-from creases.certify._boxes.search import TreeLog, case_trees, join_nodes, take_every
+from creases.certify._boxes.search import join_nodes, take_every
 from creases.certify._case import Case
-from creases.certify.proofs._format import ClaimProof
+from creases.certify._whole_numbers import EVERY_INPUT, Columns
+from creases.certify.proofs._format import ClaimProof, Tree
 from creases.certify.proofs._record import TreeRecord
 from creases.certify.properties._case_search import (
     BOX_TIME,
-    Answers,
-    BoxSearch,
+    FEW_INPUTS,
+    MAX_UNITS,
     Decision,
     OpenCase,
-    Tree,
-    conclude,
+    decide_columns,
     group_cases,
-    has_few_units,
     open_boxes,
     open_case,
+    prepare_boxes,
 )
 from creases.certify.properties._property import Verdict
 from creases.network import Network
@@ -47,25 +48,85 @@ FIRST_ROUNDS, FIRST_SECONDS = 5, 1.0
 FIRST_PARTS, PARTS = 16, 256
 
 
-def decide_in_parallel(
+def decide_cases(
     net: Network,
     cases: Sequence[Case],
     budget: float,
     progress: Progress | None,
-    start: Callable[[Callable[..., Result]], AbstractContextManager[Engine]],
+    start: Callable[[Callable[..., Result]], AbstractContextManager[Engine]] | None = None,
     *,
     keep_trees: bool,
+    columns: Columns = EVERY_INPUT,
 ) -> tuple[Verdict, tuple[ClaimProof, ...] | None]:
-    """Return what :func:`decide_cases` does, with the work done by the engine that ``start`` starts for a function."""
+    """Return a verdict on cases that must not occur, and the trees of all of them; None where there are none.
+
+    Parameters
+    ----------
+    start
+        Starts the engine that works on subtrees by a function. Without it searches are done one after the other here.
+    """
     report = progress or (lambda what, done, total: None)
     begin = time.monotonic()
-    boxes, compiling = open_boxes(net, report)
+    one_layer = len(net.bends) == 1 and net.n_in > FEW_INPUTS and not any(len(case.b) for case in cases)
+    splits_sides = columns or (one_layer and start is None and not keep_trees)
+    boxes, compiling = (None, 0.0) if splits_sides else prepare_boxes(net, report)
     begin += compiling  # which no time limit counts
-    is_small, deadline = has_few_units(net), begin + budget
-    box_deadline = begin + BOX_TIME * budget if is_small else deadline
+    question = Question(uuid4().hex, net, tuple(cases), keep_trees, columns)
     searches = [_Subtrees(tuple(group), cases, by_boxes=boxes is not None) for group in group_cases(cases, boxes)]
-    work = partial(work_on_subtree, Question.of(net, tuple(cases), keep_trees))
     trees: dict[int, Tree | None] = {}  # of cases that are empty
+    decide = _decide_in_turn if start is None else partial(_decide_in_rounds, start)
+    point = decide(question, searches, trees, begin, budget, report)
+    seconds = time.monotonic() - begin
+    if point is not None:
+        return Verdict("violated", point, np.asarray(net(point), np.float64).reshape(-1), seconds), ()
+    if len(trees) < len(cases):
+        detail = f"{len(cases) - len(trees)} of {len(cases)} cases undecided"
+        return Verdict("unknown", seconds=seconds, detail=detail), None
+    proofs = tuple(ClaimProof(("case", k), tree) for k, tree in sorted(trees.items()) if tree is not None)
+    return Verdict("holds", seconds=seconds), proofs if len(proofs) == len(cases) else None
+
+
+def _decide_in_turn(
+    question: Question,
+    searches: list[_Subtrees],
+    trees: dict[int, Tree | None],
+    begin: float,
+    budget: float,
+    report: Progress,
+) -> Floats | None:
+    """Do one search after the other, each in its share of the time; return an input in a case."""
+    deadline, is_first = begin + budget, True
+    while searches:
+        report("deciding cases", len(trees), len(question.cases))
+        now = time.monotonic()
+        if now >= deadline and not is_first:
+            return None
+        search, is_first = searches.pop(0), False
+        seconds = max(deadline - now, 0.0) / (1 + len(searches))
+        if search.by_boxes and question.has_few_units:
+            seconds *= BOX_TIME
+        (root,) = search.deal(1)
+        result = work_on_subtree(question, search.subtree(root, "whole"), seconds)
+        if result.point is not None:
+            return result.point
+        search.add(root, result)
+        searches[:0] = search.conclude(question, trees)
+    return None
+
+
+def _decide_in_rounds(
+    start: Callable[[Callable[..., Result]], AbstractContextManager[Engine]],
+    question: Question,
+    searches: list[_Subtrees],
+    trees: dict[int, Tree | None],
+    begin: float,
+    budget: float,
+    report: Progress,
+) -> Floats | None:
+    """Work on all searches in rounds; return an input in a case."""
+    deadline = begin + budget
+    box_deadline = begin + BOX_TIME * budget if question.has_few_units else deadline
+    work = partial(work_on_subtree, question)
     with ExitStack() as stack:
         here, engine = start_engine("serial", work, 1, None, None), None
         for number in count():
@@ -74,19 +135,15 @@ def decide_in_parallel(
                 engine = stack.enter_context(start(work))
             point = _run_round(engine or here, searches, box_deadline, deadline, is_first=is_first)
             if point is not None:
-                return conclude(net, cases, Answers(point), begin)
+                return point
             now = time.monotonic()
             for search in list(searches):
-                if search.left and not (search.by_boxes and now >= box_deadline):
-                    continue
-                searches.remove(search)
-                left = search.open_cases()
-                trees |= {k: search.proof(k) if keep_trees else None for k in search.cases if k not in left}
-                if search.by_boxes and is_small:
-                    searches += [_Subtrees((k,), cases, by_boxes=False) for k in left]
+                if not search.left or (search.by_boxes and now >= box_deadline):
+                    searches.remove(search)
+                    searches += search.conclude(question, trees)
             if not searches or now >= deadline:
-                return conclude(net, cases, Answers(None, len(cases) - len(trees), trees), begin)
-            report("deciding cases", len(trees), len(cases))
+                return None
+            report("deciding cases", len(trees), len(question.cases))
     raise AssertionError  # rounds end above
 
 
@@ -96,7 +153,8 @@ def _run_round(
     """Work on all open nodes for a while, or until time is over; return an input in a case."""
     most = max(1, (FIRST_PARTS if is_first else PARTS) // len(searches))
     parts = [(search, nodes) for search in searches for nodes in search.deal(most)]
-    subtrees = [search.subtree(nodes, is_first) for search, nodes in parts]  # they depend on no result of this round
+    size: Size = "small" if is_first else "large"
+    subtrees = [search.subtree(nodes, size) for search, nodes in parts]  # they depend on no result of this round
 
     def tasks() -> Iterator[tuple[Subtree, float]]:
         for subtree in subtrees:
@@ -124,9 +182,9 @@ class _Subtrees:
     """
 
     def __init__(self, numbers: tuple[int, ...], cases: Sequence[Case], *, by_boxes: bool) -> None:
-        self.cases, self.sets, self.by_boxes = numbers, [cases[k] for k in numbers], by_boxes
+        self.cases, self.by_boxes = numbers, by_boxes
         self.left: list[Any] = [None]  #: parts of the open nodes; None: the root
-        self.tree: Any = TreeLog(len(numbers)) if by_boxes else None
+        self.tree: TreeRecord | None = None
         self.is_open: set[int] = set()  # cases that stay undecided
         self.best: tuple[float, Floats] | None = None
         self.tasks = 0
@@ -140,41 +198,48 @@ class _Subtrees:
         pieces = min(most, len(nodes[0]) if self.by_boxes else len(nodes))
         return [take_every(nodes, i, pieces) if self.by_boxes else nodes[i::pieces] for i in range(pieces)]
 
-    def subtree(self, nodes: Any, is_small: bool) -> Subtree:
+    def subtree(self, nodes: Any, size: Size) -> Subtree:
         """Return the task of open nodes."""
         self.tasks += 1
         if self.by_boxes and nodes is not None:
             nodes = nodes._replace(node=np.arange(len(nodes.node)))
-        return Subtree(self.cases, self.by_boxes, nodes, is_small, self.tasks, self.best)
+        return Subtree(self.cases, self.by_boxes, nodes, size, self.tasks, self.best)
 
     def add(self, nodes: Any, result: Result) -> None:
         """Take what the task of some nodes found: its trees are put at these nodes."""
         self.is_open.update(result.is_open)
-        left, tree = result.left, result.tree
-        if tree is not None and self.by_boxes:
-            left = left._replace(node=self.tree.graft(tree, [0] if nodes is None else nodes.node, left.node))
-        elif tree is not None:
-            self.tree = self.tree or TreeRecord()
-            numbers = self.tree.graft(tree, [0] if nodes is None else [node.number for node in nodes])
-            left = [replace(node, number=numbers[node.number]) for node in result.left]
+        left = result.left
+        if result.tree is not None:
+            roots = [0] if nodes is None else nodes.node if self.by_boxes else [node.number for node in nodes]
+            self.tree = self.tree or TreeRecord(1, len(self.cases))
+            numbers = self.tree.graft(result.tree, roots)
+            if self.by_boxes:
+                left = left._replace(node=numbers[left.node])
+            else:
+                left = [replace(node, number=int(numbers[node.number])) for node in left]
         if len(left[0] if self.by_boxes else left):
             self.left.append(left)
         if result.best is not None and (self.best is None or result.best[0] > self.best[0]):
             self.best = result.best
 
-    def open_cases(self) -> set[int]:
+    def conclude(self, question: Question, trees: dict[int, Tree | None]) -> list[_Subtrees]:
+        """Add the trees of cases that are decided; return the searches over sides for those that boxes leave."""
+        left = self._open_cases()
+        trees |= {k: self._proof(k) if question.keep_trees else None for k in self.cases if k not in left}
+        if not self.by_boxes or not question.has_few_units:
+            return []
+        return [_Subtrees((k,), question.cases, by_boxes=False) for k in self.cases if k in left]
+
+    def _open_cases(self) -> set[int]:
         """Return the cases that the open nodes, and all that was given up, leave undecided."""
         for nodes in self.left:
             is_open = nodes.is_open.any(axis=0) if self.by_boxes and nodes is not None else [True] * len(self.cases)
             self.is_open.update(k for k, still in zip(self.cases, is_open, strict=True) if still)
         return self.is_open
 
-    def proof(self, case: int) -> Tree | None:
+    def _proof(self, case: int) -> Tree | None:
         """Return the tree that proves that a case is empty; None if none was kept."""
-        if not self.by_boxes:
-            return None if self.tree is None else self.tree.tree()
-        at = self.cases.index(case)
-        return case_trees(self.tree, self.sets, [k != at for k in range(len(self.cases))])[at]
+        return None if self.tree is None else self.tree.tree(self.cases.index(case))
 
 
 # -- what a process does with a subtree -------------------------------------------------------------------------------
@@ -195,11 +260,17 @@ class Question:
     net: Network = field(compare=False)
     cases: tuple[Case, ...] = field(compare=False)
     keep_trees: bool = field(compare=False)
+    columns: Columns = field(compare=False)
 
-    @classmethod
-    def of(cls, net: Network, cases: tuple[Case, ...], keep_trees: bool) -> Question:
-        """Return a question with a name of its own."""
-        return cls(uuid4().hex, net, cases, keep_trees)
+    @property
+    def has_few_units(self) -> bool:
+        """Whether cases that boxes leave are decided by sides of units: boxes never decide limits reached exactly."""
+        starts = self.net.unit_starts
+        return len(starts) > 0 and int(starts[-1]) <= MAX_UNITS
+
+
+#: Whether a task should return soon, may take a while, or is a search as a whole.
+Size = Literal["small", "large", "whole"]
 
 
 class Subtree(NamedTuple):
@@ -208,7 +279,7 @@ class Subtree(NamedTuple):
     cases: tuple[int, ...]  #: numbers of the cases of a group, for boxes; of one case for sides of units
     by_boxes: bool
     nodes: Any  #: open nodes, which have the numbers 0, 1, ...; None: the root
-    is_small: bool  #: whether the task should return soon
+    size: Size
     number: int  #: of the task in its search, from 1
     best: tuple[float, Floats] | None  #: the largest value that the search reached so far, and where (n,)
 
@@ -219,7 +290,7 @@ class Result(NamedTuple):
     point: Floats | None = None  #: (n,) in a case
     is_open: tuple[int, ...] = ()  #: cases that stay undecided in a part of the subtree
     left: Any = ()  #: open nodes
-    tree: TreeLog | TreeRecord | None = None
+    tree: TreeRecord | None = None
     best: tuple[float, Floats] | None = None
 
 
@@ -236,22 +307,20 @@ def _first_equal(question: Question) -> Question:
     return question
 
 
-@lru_cache(maxsize=1)
-def _open_boxes(question: Question) -> BoxSearch | None:
-    return open_boxes(question.net, lambda what, done, total: None)[0]
-
-
 @lru_cache(maxsize=READY)
 def _open_case(question: Question, number: int) -> OpenCase | Decision:
     return open_case(question.net, question.cases[number], keep_tree=question.keep_trees)
 
 
 def _split_boxes(question: Question, subtree: Subtree, seconds: float) -> Result:
-    boxes, until = _open_boxes(question), time.monotonic() + seconds
+    boxes, until = open_boxes(question.net), time.monotonic() + seconds
     assert boxes is not None
     cases = [question.cases[k] for k in subtree.cases]
-    options = {"is_small": subtree.is_small, "keep_tree": question.keep_trees}
-    found = boxes.search_part(cases, subtree.nodes, until, subtree.number, **options)
+    if subtree.size == "whole":
+        found = boxes.search(cases, until, keep_tree=question.keep_trees)
+    else:
+        options = {"is_small": subtree.size == "small", "keep_tree": question.keep_trees}
+        found = boxes.search_part(cases, subtree.nodes, until, subtree.number, **options)
     if found.point is not None:
         return Result(found.point)
     tree = found.trees if question.keep_trees else None
@@ -262,22 +331,32 @@ def _split_boxes(question: Question, subtree: Subtree, seconds: float) -> Result
 
 
 def _split_sides(question: Question, subtree: Subtree, seconds: float) -> Result:
-    (k,) = subtree.cases
-    case, until = _open_case(question, k), time.monotonic() + seconds
+    (k,), is_whole, until = subtree.cases, subtree.size == "whole", time.monotonic() + seconds
+    if question.columns:
+        return _as_result(k, decide_columns(question.net, question.cases[k], question.columns, until))
+    if is_whole:  # not kept: its record may be large
+        case = open_case(question.net, question.cases[k], keep_tree=question.keep_trees)
+    else:
+        case = _open_case(question, k)
     if isinstance(case, Decision):
-        return Result(case.point, (k,) if case.is_open else ())
-    units = question.net.n_units
-    most = min(max(NODE_SIZE // max(units, 1) ** 2, MIN_NODES), MAX_NODES)
-    part = case.search.take_part(
-        subtree.nodes,
-        case.start,
-        MIN_NODES if subtree.is_small else most,
-        until,
-        subtree.best or (-np.inf, case.inputs.middle),
-    )
+        return _as_result(k, case)
+    if is_whole and not question.keep_trees and (decision := case.search_layer(until)) is not None:
+        return _as_result(k, decision)
+    most = min(max(NODE_SIZE // max(question.net.n_units, 1) ** 2, MIN_NODES), MAX_NODES)
+    max_nodes = {"small": MIN_NODES, "large": most, "whole": np.inf}[subtree.size]
+    best = subtree.best or (-np.inf, case.inputs.middle)
+    part = case.search.take_part(subtree.nodes, case.start, max_nodes, until, best)
     if case.is_inside(part.lower, part.where):
         return Result(part.where)
     if part.lower >= 0:  # a point beyond the rows of the inputs, by rounding
         return Result(is_open=(k,))
     record = part.record if question.keep_trees and case.has_proof else None
     return Result(None, () if part.closed < 0 else (k,), part.left, record, (part.lower, part.where))
+
+
+def _as_result(case: int, decision: Decision) -> Result:
+    tree = None
+    if decision.tree is not None:
+        tree = TreeRecord()
+        tree.close(0, decision.tree)
+    return Result(decision.point, (case,) if decision.is_open else (), tree=tree)

@@ -22,7 +22,6 @@ from creases.certify._whole_numbers import Columns, check_columns
 from creases.certify.proofs._digest import make_proof
 from creases.certify.proofs._format import ClaimProof, VerifyStatement
 from creases.certify.propagation._linear import linear_value_bounds
-from creases.certify.properties._case_search import decide_cases
 from creases.certify.properties._property import (
     Property,
     Verdict,
@@ -32,7 +31,7 @@ from creases.certify.properties._property import (
     put_side_by_side,
     round_numbers,
 )
-from creases.certify.properties._subtrees import decide_in_parallel
+from creases.certify.properties._subtrees import decide_cases
 from creases.errors import InputError
 from creases.network import Network, NetworkLike
 
@@ -112,10 +111,9 @@ def verify(
     def decide(cases: Sequence[Case]) -> tuple[Verdict, tuple[ClaimProof, ...] | None]:
         floats = [enclose_case(work, case) for case in cases]
         left = max(begin + seconds - time.monotonic(), LEAST_TIME * seconds)
-        if name == "serial" or (name == "local" and n_jobs == 1):
-            return decide_cases(work, floats, left, progress, keep_trees=proof, columns=columns)
-        start = partial(open_engine, name, n_tasks=MANY, n_jobs=n_jobs, address=address)
-        return decide_in_parallel(work, floats, left, progress, start, keep_trees=proof)
+        is_alone = name == "serial" or (name == "local" and n_jobs == 1)
+        start = None if is_alone else partial(open_engine, name, n_tasks=MANY, n_jobs=n_jobs, address=address)
+        return decide_cases(work, floats, left, progress, start, keep_trees=proof, columns=columns)
 
     verdict, trees = decide(prop.cases)
     point: tuple[Any, ...] | None = None
