@@ -17,6 +17,7 @@ from creases._files import open_npz, write_atomically
 from creases._program import unit_of_bit
 from creases.errors import FileError
 from creases.network import Network
+from creases.regions._plane.complex import next_corner
 
 # Checks of what was read from a file, before any compiled code sees it: types, shapes, indices, finite numbers.
 
@@ -150,9 +151,7 @@ def _check_plane(reader: _Reader) -> dict[str, NDArray[Any]]:
 
 def _check_mesh(edges: Any, beside: Any, corners: Any, around: Any, starts: Any) -> None:
     """Check that every region goes along its edges, and that every edge is on the border of its regions."""
-    after = np.arange(1, len(corners) + 1)
-    after[starts[1:] - 1] = starts[:-1]
-    ends = np.sort(np.stack([corners, corners[after]], axis=1), axis=1)
+    ends = np.sort(np.stack([corners, corners[next_corner(starts)]], axis=1), axis=1)
     if (ends != np.sort(edges[around], axis=1)).any() or (ends[:, 0] == ends[:, 1]).any():
         raise ValueError("regions do not go along their edges")
     region = np.repeat(np.arange(len(starts) - 1), np.diff(starts))

@@ -258,11 +258,7 @@ class Complex:
         values at all vertices, the region that each region is part of, and its positive and negative units.
         """
         nv, ne, room, words, count = len(self.vertices), len(self.kid), len(Z), -(-Z.shape[1] // 64), self.count
-        X, pos, neg = (
-            _enlarge(room, self.vertices),
-            np.empty((room, words), np.uint64),
-            np.empty((room, words), np.uint64),
-        )
+        X, (pos, neg) = _enlarge(room, self.vertices), (np.empty((room, words), np.uint64) for _ in range(2))
         kernel.pack_signs(Z, tolerance, pos, neg, nv)
         ends, label, kid = (_enlarge(2 * ne + 4 * room, array) for array in (self.ends, self.label, self.kid))
         size = 2 * count + room

@@ -32,7 +32,6 @@ Method = Literal["auto", "vertices", "lp"]
 #: Up to this many dimensions method="auto" computes vertices.
 VERTEX_DIMENSIONS = 6
 
-
 #: Bytes held in all, as a multiple of those of lattices: lattices are joined, and faces numbered, in copies.
 COPIES = 6
 

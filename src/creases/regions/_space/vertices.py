@@ -107,7 +107,6 @@ BLOCK = 100_000
 #: Units that cut a large complex before Ctrl-C can be noticed.
 STRIDE = 8
 
-
 Watch = Callable[[int, int], None]
 
 
