@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import creases
-from creases.cli.grow import _result
+from creases.cli import _table_result
 from creases.growth import GrowthConfig, History
 from creases.tables import Experiment, RunSettings
 from creases.tables._fit import experiment as experiments
@@ -323,7 +323,7 @@ def test_the_command_makes_a_run_of_the_same_settings(run, settings, monkeypatch
         made.append((given, str(home)))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_result, "fit_into", seen)
+    monkeypatch.setattr(_table_result, "grow_into", seen)
     run(*shlex.split(settings.command("my run"))[1:])
     assert made == [(settings, "my run")]
 

@@ -30,7 +30,7 @@ def run_demo(
 
     Takes about ten seconds.
     """
-    from creases.cli.grow._result import fit_into, print_result
+    from creases.cli._table_result import grow_into, print_result
     from creases.growth import GrowthConfig
     from creases.regions import plane
     from creases.show import new_figure, plot_plane, save_figure, style_context
@@ -40,11 +40,11 @@ def run_demo(
     with suppress(CreasesError):
         is_demo = (folder / RunFile.SETTINGS).exists() and RunSettings.load(folder).data == PROBLEM
     settings = RunSettings(PROBLEM, config=GrowthConfig(seed=seed))
-    report, files = interruptible(folder, lambda: fit_into(settings, folder, force=is_demo, fresh=True))
-    X, y = report.data.problem
+    model, files = interruptible(folder, lambda: grow_into(settings, folder, force=is_demo, fresh=True))
+    X, y = model.data.problem
     load_kernels()
     start = perf_counter()
-    partition = plane(report.model.network, data_box(X))
+    partition = plane(model.network, data_box(X))
     document = timed_document(partition, perf_counter() - start)
     figure, (decision, sheet) = new_figure(12, 6.5, panels=2)
     with style_context():
@@ -55,4 +55,4 @@ def run_demo(
     files["map"] = save_figure(figure, folder / MAP)
     print_facts(document)
     out.print()
-    print_result(report, files)
+    print_result(model, files)

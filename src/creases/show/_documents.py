@@ -39,7 +39,35 @@ def describe_history(history: History, names: Mapping[str, Any]) -> Document:
     sections = [_overview(history)]
     sections += [_stages(history)] if history.stages else []
     sections += [_steps(history, names)] if history.records else []
-    return Document(title, history.explain_end(), sections)
+    return Document(title, history.explain_end(), sections, _values(history, names))
+
+
+def _values(history: History, names: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was spent, why the run ended, every stage and every growth step as plain values."""
+    same = ("number", "epoch", "place", "action", "units", "removed", "undone")
+    steps = [
+        {
+            **{name: getattr(record, name) for name in same},
+            "width": list(record.width),
+            "kept": history.keeps(record),
+            "why": record.why(**names),
+            "loss_before": record.before["loss"],
+            "loss_after": record.later.get("loss"),
+            "score_after": record.later.get("validation_score"),
+        }
+        for record in history.records
+    ]
+    return {
+        "budget": history.setting.get("budget"),
+        "spent": {name: history.last[name] for name in ("epochs", "seconds", "multiply_adds")},
+        "epochs": round(history.last["epochs"], 6),  # of training, those of stages that were undone included
+        "epochs_in_history": len(history.epochs),
+        "kept_epoch": history.best_epoch,
+        "stages": history.stages,
+        "growth_ended": history.growth_ended,
+        "ended": history.ending,
+        "growth_steps": steps,
+    }
 
 
 def _overview(history: History) -> Section:

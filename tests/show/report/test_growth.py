@@ -19,7 +19,7 @@ from creases.show.report import _growth as growth
 from creases.show.report import _growth_sections as growth_sections
 from creases.show.report import _slices as slices
 from creases.show.report._growth import write_growth_report, write_run_report
-from creases.show.report._growth_sections import losses
+from creases.show.report._quality import losses
 from creases.tables import Experiment, RunSettings, TableSplit, load_run
 from report_pages import decode_frame
 
@@ -214,7 +214,7 @@ def test_the_hardest_instances_have_the_largest_losses(circles, circles_report):
     _, found, _ = circles_report
     kept = load_run(circles)
     table = section(found, "Hardest samples")["table"]
-    loss, data = losses(kept.net, kept.data), kept.data
+    loss, data = losses(kept.model, None), kept.data
     f = np.asarray(kept.net(data.problem.X))
     expected = -f[np.arange(len(f)), data.problem.y] + np.log(np.exp(f).sum(axis=1))
     assert np.allclose(loss, expected)

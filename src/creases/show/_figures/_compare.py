@@ -20,7 +20,7 @@ from creases._typing import Floats
 from creases._validation import as_array, check_arguments, check_numbers
 from creases.errors import InputError
 from creases.show import _style as style
-from creases.show._figures._plane import axis_names, plane_height
+from creases.show._figures._plane import format_axes, plane_height
 
 if TYPE_CHECKING:
     from creases.compare import ActiveSubspace, Compression
@@ -156,7 +156,7 @@ def plot_disagreement(
             LineCollection(lines, colors=style.active_theme().boundary, linewidths=1.1, linestyles=[dashes], zorder=3),
             autolim=False,
         )
-    _format_plane_axes(ax, partition)
+    format_axes(ax, partition)
     _add_difference_legend(ax, difference, names)
     return ax
 
@@ -248,18 +248,6 @@ def _check_plane(difference: PartitionDifference) -> PlanePartition:
             "use creases.compare.differences.difference_on_plane(a, b, box)",
         )
     return difference.partition
-
-
-def _format_plane_axes(ax: Axes, partition: PlanePartition) -> None:
-    with style.style_context():
-        ax.set_xlim(*partition.box[0])
-        ax.set_ylim(*partition.box[1])
-        width, height = np.diff(partition.box, axis=1).ravel()
-        ax.set_aspect("equal" if 0.25 <= width / height <= 4 else "auto")
-        first, second = axis_names(partition)
-        ax.set_xlabel(first)
-        ax.set_ylabel(second)
-        ax.ticklabel_format(useOffset=False, style="sci", scilimits=(-3, 4))
 
 
 # Plots of sensitivity: gradients and active directions as images, spectra, outputs along a direction.

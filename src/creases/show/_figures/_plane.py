@@ -98,7 +98,7 @@ def plot_plane(
         draw_boundary(ax, decision)
     if points is not None:
         _draw_data(ax, points, numbers)
-    _format_axes(ax, partition)
+    format_axes(ax, partition)
     if color == "class":
         style.add_legend_below(ax, style.class_patches(np.unique(decision.part_class).tolist(), classes))
     if islands:
@@ -278,7 +278,8 @@ def _draw_data(ax: Axes, points: NDArray[np.float64], classes: NDArray[np.int64]
         ax.scatter(of_class[:, 0], of_class[:, 1], color=style.class_color(int(index)), **look)
 
 
-def _format_axes(ax: Axes, partition: PlanePartition) -> None:
+def format_axes(ax: Axes, partition: PlanePartition) -> None:
+    """Let axes show the whole box of a plane, in its proportions unless it is very long."""
     (left, right), (bottom, top) = partition.box
     ax.set_xlim(left, right)
     ax.set_ylim(bottom, top)

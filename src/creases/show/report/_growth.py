@@ -16,9 +16,9 @@ from creases.errors import InputError
 from creases.growth.methods.folding import fold_entries
 from creases.regions import line, plane
 from creases.show._viewer._run import moment_json, run_json
-from creases.show.report._growth_sections import DETAILS, growth_sections, hardest_rows
+from creases.show.report._growth_sections import DETAILS, growth_sections
 from creases.show.report._page import ReportSummary, write_page
-from creases.show.report._quality import headline
+from creases.show.report._quality import hardest_rows, headline
 from creases.show.report._slices import Slice, choose_slices, multiply_slices, slice_frame, slices_json, table_rows
 from creases.tables import RunFile, SavedRun, Snapshot, TableSplit, baselines, data_box, load_run
 
@@ -98,14 +98,14 @@ def write_run_report(
         raise InputError("run", "have at least one epoch", "none")
     planes = choose_slices(run.net, run.data, columns, through)
     category, multiples = multiply_slices(run.net, run.data, planes[0]) if planes else ("", [])
-    rows = _choose_rows(run)
+    models = baselines(run.net, run.data, threshold=run.threshold)
+    rows = _choose_rows(run, models[0].predictions)
     report("mapping the network", 0, None)
     if not columns and not through:
         planes = _drop_slices(run, planes, rows)
     planes = [*planes, *multiples]
     frames, moments, last = _replay(run, planes, rows, report)
     report("analyzing the network", 0, None)
-    models = baselines(run.net, run.data, threshold=run.threshold)
     sections = growth_sections(run, models, last, model, again)
     counts = {"moments": (len(moments), len(run.snapshots)), "rows": (len(rows), len(run.data.problem.X))}
     sections.append({**_about(counts, planes), "group": DETAILS})
@@ -189,7 +189,7 @@ def _partitions(net: Network, planes: Sequence[Slice], data: TableSplit) -> list
     return [plane(net, cut.box, cut.origin, cut.basis) for cut in planes]
 
 
-def _choose_rows(run: SavedRun) -> NDArray[np.int64]:
+def _choose_rows(run: SavedRun, predictions: Any) -> NDArray[np.int64]:
     """Return the rows of X to show: all, or those mentioned and a random sample of the others."""
     problem = run.data.problem
     n, d = problem.X.shape
@@ -199,7 +199,7 @@ def _choose_rows(run: SavedRun) -> NDArray[np.int64]:
     numbers = table_rows(run.data)
     folds = [entry for step in run.history.records for entry in fold_entries(step.explanation)]
     mentioned = [entry["why"]["instance"] for entry in folds]
-    required = {int(row) for rows in hardest_rows(run.net, run.data).values() for row in rows}
+    required = {int(row) for rows in hardest_rows(run.model, predictions).values() for row in rows}
     required |= set(np.flatnonzero(np.isin(numbers, mentioned)).tolist())
     others = [row for row in np.random.default_rng(0).permutation(n).tolist() if row not in required]
     return np.sort([*required, *others][: max(max_rows, len(required))])

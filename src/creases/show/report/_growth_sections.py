@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from creases._document import Document, Section, group_sections, table
 from creases._text import format_number
 from creases._typing import Floats
 from creases._versions import version
 from creases.errors import InputError
-from creases.problems import Problem
 from creases.show.report._network_sections import network_sections
 from creases.show.report._page import pluralize, round_values
-from creases.show.report._quality import confidence_sections, headline, quality_sections
-from creases.show.report._slices import column_weights, find_columns, names_of, table_rows
-from creases.show.report._table_model import words_section
+from creases.show.report._quality import confidence_sections, hardest_section, headline, quality_sections
+from creases.show.report._slices import column_weights, names_of, table_rows
+from creases.show.report._table_model import DOES, GOOD, USE, WRONG, words_section
 from creases.tables import (
     Baseline,
     CategoryEffect,
@@ -29,7 +27,6 @@ from creases.tables import (
     NumberEffect,
     RowChanges,
     SavedRun,
-    TableSplit,
     data_box,
     effects,
     find_changes,
@@ -38,87 +35,7 @@ from creases.tables import (
 )
 
 if TYPE_CHECKING:
-    from creases.network import Network
     from creases.regions import LinePartition, PlanePartition
-
-
-# The samples with the largest losses.
-
-#: Number of samples of each part of the data.
-HARDEST = 5
-
-#: Number of columns shown.
-MAX_LISTED = 6
-
-
-def losses(net: Network, data: TableSplit) -> Floats:
-    """Return the loss (n,) of each sample: cross-entropy, or the squared error in the units of the target."""
-    from scipy.special import log_softmax
-
-    problem, f = data.problem, np.asarray(net(data.problem.X), np.float64).reshape(len(data.problem.X), -1)
-    if problem.classes is None:
-        return np.asarray((f[:, 0] - problem.y) ** 2)
-    return np.asarray(-log_softmax(f, axis=1)[np.arange(len(f)), problem.y])
-
-
-def hardest_rows(net: Network, data: TableSplit) -> dict[str, list[int]]:
-    """Return the rows of X with the largest losses in each part of the data, in descending order."""
-    loss = losses(net, data)
-    parts = {"test": data.test, "validation": data.validation, "training": data.train}
-    return {name: rows[np.argsort(-loss[rows], kind="stable")[:HARDEST]].tolist() for name, rows in parts.items()}
-
-
-def hardest_section(net: Network, data: TableSplit, weights: Mapping[str, float], predictions: NDArray[Any]) -> Section:
-    """Return a table of the hardest samples with the values of columns, by their weights, and what is predicted."""
-    problem, loss = data.problem, losses(net, data)
-    f = np.asarray(net(problem.X), np.float64).reshape(len(problem.X), -1)
-    numbers = table_rows(data)
-    columns = _listed_columns(problem, weights)
-    listed = columns[:MAX_LISTED]
-    instance = data.names["instance"]
-    measures = ["error"] if problem.classes is None else ["margin", "loss"]
-    cells = []
-    for part, rows in hardest_rows(net, data).items():
-        for row in rows:
-            values = [value(problem.X[row]) for _, value in listed]
-            predicted = _prediction_cells(data, f[row], row, loss[row], predictions[row])
-            cells.append([part, str(numbers[row]), *values, *predicted])
-    target = problem.target or ("value" if problem.classes is None else "class")
-    heads = ["data", instance, *(name for name, _ in listed), f"true {target}", f"predicted {target}", *measures]
-    text = (
-        f"The {instance}s with the largest errors in each part of the data, in the units of the target."
-        if problem.classes is None
-        else f"The {instance}s with the largest loss in each part of the data. The margin is the score of the "
-        "true class minus the highest other score."
-    )
-    if len(listed) < len(columns):
-        text += f" Shown are the {len(listed)} most important of {len(columns)} columns."
-    text += f" {instance.capitalize()}s are numbered from 0."
-    return table("Hardest samples", heads, cells, text=text)
-
-
-def _listed_columns(problem: Problem, weights: Mapping[str, float]) -> list[tuple[str, Callable[[Floats], str]]]:
-    """Return name and text of the columns of a table, the most important first."""
-    found = find_columns(problem)
-    columns: list[tuple[float, str, Callable[[Floats], str]]] = [
-        (weights.get(problem.features[i], 0.0), problem.features[i], lambda x, i=i: format_number(x[i]))  # type: ignore[misc]
-        for i in found.numeric
-    ]
-    columns += [
-        (weights.get(column.name, 0.0), column.name, lambda x, column=column: column.level_of(x))  # type: ignore[misc]
-        for column in found.categories
-    ]
-    return [(name, value) for _, name, value in sorted(columns, key=lambda column: -column[0])]
-
-
-def _prediction_cells(data: TableSplit, f: Floats, row: int, loss: float, predicted: Any) -> list[str]:
-    """Return true and predicted class, margin and loss of a sample; target, prediction and error for regression."""
-    y, classes = data.problem.y[row], data.problem.classes
-    if classes is None:
-        return [format_number(y), format_number(f[0]), format_number(f[0] - y)]
-    others = np.delete(f, y)
-    margin = format_number(f[y] - others.max()) if len(others) else "–"
-    return [classes[y], classes[int(predicted)], margin, format_number(loss)]
 
 
 # What a network does to the rows of a table: columns that matter, exact effects.
@@ -291,16 +208,8 @@ def _cells(changes: RowChanges) -> list[str]:
     return [str(answer), answer.prediction, f"{answer.size:.3g}", state]
 
 
-#: What a reader asks, in this order.
-GOOD, DOES, GREW, WRONG, SURE, USE, DETAILS = (
-    "Is it good?",
-    "What does it do?",
-    "Why did it grow?",
-    "Where is it wrong?",
-    "How confident is it?",
-    "Use it, reproduce it",
-    "The network in detail",
-)
+#: What a reader asks of a network that grew, beside what one asks of every model.
+GREW, SURE, DETAILS = "Why did it grow?", "How confident is it?", "The network in detail"
 
 #: Largest number of rows for the change of the function.
 MAX_ROWS = 5000
@@ -349,7 +258,7 @@ def growth_sections(
         *([*good, viewer] if is_table else [viewer, *good]),
         *group_sections(DOES, effects_of_columns if is_table else []),
         *group_sections(GREW, history_sections(run)),
-        *group_sections(WRONG, [hardest_section(net, run.data, weights, models[0].predictions)]),
+        *group_sections(WRONG, [hardest_section(run.model, models[0].predictions)]),
         *group_sections(
             SURE,
             [*confidence_sections(run.data, models[0]), *change_sections(run.model)],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +14,11 @@ from creases._text import format_number, plural, short_names
 from creases._typing import Bools, Floats, Ints
 from creases.show._viewer._run import score_name
 from creases.show.report._page import format_percent, pluralize, round_values
-from creases.tables import ClassificationMetrics, compare_models
+from creases.show.report._slices import table_rows
+from creases.tables import ClassificationMetrics, compare_models, explain_row
 
 if TYPE_CHECKING:
-    from creases.tables import Baseline, TableSplit
+    from creases.tables import Baseline, GrownModel, TableModel, TableSplit
 
 #: Largest number of classes of a confusion matrix, and of points of a chart.
 MAX_CLASSES, MAX_POINTS = 20, 600
@@ -256,3 +259,71 @@ def _errors(data: TableSplit, error: Floats) -> Section:
         f"{name} and 90% within {most}."
     )
     return {"title": "Error distribution", "text": text, "charts": [chart]}
+
+
+# The rows with the largest losses.
+
+#: Rows of each part of the data, and values of columns, that are listed.
+HARDEST, LISTED = 5, 6
+
+
+def losses(model: TableModel | GrownModel, predictions: Any) -> Floats:
+    """Return the loss (n,) of each row: cross-entropy, or the squared error in the units of the target."""
+    from scipy.special import log_softmax
+
+    assert model.data is not None
+    problem = model.data.problem
+    if problem.classes is None:
+        return np.asarray((predictions - problem.y) ** 2)
+    logits = np.asarray(model.network(problem.X), np.float64)
+    return np.asarray(-log_softmax(logits, axis=1)[np.arange(len(logits)), problem.y])
+
+
+def hardest_rows(model: TableModel | GrownModel, predictions: Any) -> dict[str, list[int]]:
+    """Return the rows of X with the largest losses in each part of the data, in descending order."""
+    assert model.data is not None
+    loss, data = losses(model, predictions), model.data
+    parts = {"test": data.test, "validation": data.validation, "training": data.train}
+    return {name: rows[np.argsort(-loss[rows], kind="stable")[:HARDEST]].tolist() for name, rows in parts.items()}
+
+
+def hardest_section(model: TableModel | GrownModel, predictions: Any) -> Section:
+    """Return a table of the hardest rows: their values in the columns that move these most, and what is predicted."""
+    assert model.data is not None
+    data, problem, loss = model.data, model.data.problem, losses(model, predictions)
+    instance, target = data.names["instance"], problem.target or ("value" if problem.classes is None else "class")
+    chosen = [(part, row) for part, rows in hardest_rows(model, predictions).items() for row in rows]
+    effects = {row: explain_row(model, problem.X[row]).effects for _, row in chosen}
+    weights: dict[str, float] = defaultdict(float)
+    for effect in chain.from_iterable(effects.values()):
+        weights[effect.name] += abs(effect.share if np.isnan(effect.amount) else effect.amount)
+    columns = sorted(weights, key=lambda name: -weights[name])
+    cells, numbers = [], table_rows(data)
+    for part, row in chosen:
+        values = {effect.name: effect.cell for effect in effects[row]}
+        listed = [values[name] for name in columns[:LISTED]]
+        cells.append([part, str(numbers[row]), *listed, *_outcome(model, row, predictions[row], loss[row])])
+    measures = ["error"] if problem.classes is None else ["margin", "loss"]
+    heads = ["data", instance, *columns[:LISTED], f"true {target}", f"predicted {target}", *measures]
+    text = (
+        f"The {instance}s with the largest errors in each part of the data, in the units of the target."
+        if problem.classes is None
+        else f"The {instance}s with the largest loss in each part of the data. The margin is the score of the "
+        "true class minus the highest other score."
+    )
+    if len(columns) > LISTED:
+        text += f" Shown are the {LISTED} of {len(columns)} columns that move these predictions most."
+    text += f" {instance.capitalize()}s are numbered from 0."
+    return table("Hardest samples", heads, cells, text=text)
+
+
+def _outcome(model: TableModel | GrownModel, row: int, predicted: Any, loss: float) -> list[str]:
+    """Return true and predicted class, margin and loss of a row; target, prediction and error for regression."""
+    assert model.data is not None
+    y, classes = model.data.problem.y[row], model.data.problem.classes
+    if classes is None:
+        return [format_number(y), format_number(predicted), format_number(predicted - y)]
+    scores = np.asarray(model.network(model.data.problem.X[row : row + 1]), np.float64)[0]
+    others = np.delete(scores, y)
+    margin = format_number(scores[y] - others.max()) if len(others) else "–"
+    return [classes[y], classes[int(predicted)], margin, format_number(loss)]

@@ -15,11 +15,16 @@ import numpy as np
 
 from creases._document import Document, Section, facts, group_sections, table
 from creases._text import format_number, plural, short_names
-from creases._typing import Floats
 from creases.show._viewer._run import score_name
 from creases.show.report._charts import column_charts, line_chart, pair_picture
 from creases.show.report._page import pluralize, write_sections
-from creases.show.report._quality import confidence_sections, error_sections, format_score, scores_section
+from creases.show.report._quality import (
+    confidence_sections,
+    error_sections,
+    format_score,
+    losses,
+    scores_section,
+)
 from creases.tables import (
     LevelGraph,
     NumberGraph,
@@ -89,10 +94,9 @@ def row_sections(model: TableModel) -> list[Section]:
 def error_section(model: TableModel) -> Section:
     """Return the test rows with the largest errors, each with what moved it most."""
     assert model.data is not None
-    rows, size = model.data.test, _losses(model)
-    worst = rows[np.argsort(-size[rows], kind="stable")[:WORST]]
+    rows, loss = model.data.test, losses(model, model_baselines(model)[0].predictions)
     cells = []
-    for row in worst:
+    for row in rows[np.argsort(-loss[rows], kind="stable")[:WORST]]:
         answer = _explain(model, int(row))
         moved = ", ".join(f"{each.name} {each.cell}".strip() for each in answer.effects[:2])
         about = f"{answer.name}: true {answer.truth}, predicted {answer.predicted}"
@@ -157,18 +161,6 @@ def _amount(value: float) -> str:
 
 def _signed(value: float) -> str:
     return f"{'−' if value < 0 else '+'}{_amount(abs(value))}"
-
-
-def _losses(model: TableModel) -> Floats:
-    """Return the loss (n,) of each row: cross-entropy, or the absolute error."""
-    assert model.data is not None
-    problem = model.data.problem
-    outputs = model.function.outputs(problem.X)
-    if problem.classes is None:
-        return np.asarray(np.abs(outputs[:, 0] - problem.y))
-    highest = outputs.max(axis=1, keepdims=True)
-    total = np.log(np.exp(outputs - highest).sum(axis=1)) + highest[:, 0]
-    return np.asarray(total - outputs[np.arange(len(outputs)), problem.y])
 
 
 # Sections about a model of curves: its words, its curves, its planes, and what each stage brought.

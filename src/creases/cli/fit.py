@@ -97,8 +97,8 @@ def fit_file(
       creases fit houses.csv --target price --shape area=rising --out out/houses
       creases fit "part-*.parquet" --target price --out out/prices
     """
-    from creases.cli.fit import _result
-    from creases.tables import CurveConfig, FitSettings, RunFile, load_settings, prepare_folder, resolve_data
+    from creases.cli._table_result import find_earlier_run, fit_into, print_result, summarize_fit
+    from creases.tables import CurveConfig, FitSettings, resolve_data
 
     if folder is None:
         raise RequestError("a folder is required: creases fit table.csv --target COLUMN --out DIR")
@@ -114,15 +114,12 @@ def fit_file(
         max_memory=1e9 * max_memory if "max_memory" in given_options(ctx) else None,
         config=CurveConfig(**options, shapes=shapes) if shapes else CurveConfig(**options),
     )
-    if not force and (folder / RunFile.SETTINGS).exists():
-        if load_settings(folder) != settings:
-            prepare_folder(folder, force=False)
-        if (folder / RunFile.DESCRIPTION).exists():
-            note(f"The model in {folder} was fitted with these settings: nothing to do. Fit it again with --force.")
-            return
-        force = True  # it was interrupted
-    fit, files = _result.fit_into(settings, folder, force=force, show_columns=not as_json)
+    earlier = "" if force else find_earlier_run(settings, folder)
+    if earlier == "finished":
+        note(f"The model in {folder} was fitted with these settings: nothing to do. Fit it again with --force.")
+        return
+    model, files = fit_into(settings, folder, force=force or bool(earlier), show_columns=not as_json)
     if as_json:
-        print_json(_result.summarize(fit, files))
+        print_json(summarize_fit(model, files))
     else:
-        _result.print_result(fit, files)
+        print_result(model, files)

@@ -127,9 +127,9 @@ def grow_network(
       creases grow moons --out out/moons
       creases grow houses.csv --target price --budget '60 s' --out out/houses
     """
-    from creases.cli.grow import _result
+    from creases.cli import _table_result
     from creases.growth import GrowthConfig
-    from creases.tables import RunFile, RunSettings, resolve_data
+    from creases.tables import RunSettings, resolve_data
 
     given = given_options(ctx)
     options = {name: read(ctx.params[name]) for name, read in _GROWTH.items() if name in given}
@@ -142,18 +142,19 @@ def grow_network(
         config = GrowthConfig(**options, **read_decisions(ctx.params))
         settings, home = RunSettings(data=resolve_data(data), **read_source(ctx.params), config=config), folder
     fresh = resume is None
-    if fresh and not force and (home / RunFile.SETTINGS).exists():
-        if _is_finished(settings, home):
-            note(f"The run in {home} is finished, with these settings: nothing to do. Grow it again with --force.")
-            return
+    earlier = _table_result.find_earlier_run(settings, home) if fresh and not force else ""
+    if earlier == "finished":
+        note(f"The run in {home} is finished, with these settings: nothing to do. Grow it again with --force.")
+        return
+    if earlier:
         fresh = False
         note(f"Resuming the run in {home}, which was interrupted.")
     work = {"force": force, "fresh": fresh, "show_columns": not as_json}
-    report, files = interruptible(home, lambda: _result.fit_into(settings, home, **work))
+    model, files = interruptible(home, lambda: _table_result.grow_into(settings, home, **work))
     if as_json:
-        print_json(report.summary(files))
+        print_json(_table_result.summarize_growth(model, settings, files))
     else:
-        _result.print_result(report, files)
+        _table_result.print_result(model, files)
 
 
 def _read_when(text: str) -> dict[str, Any]:
@@ -163,15 +164,6 @@ def _read_when(text: str) -> dict[str, Any]:
     if text not in ("auto", "stages"):
         raise InputError("when", "be auto, stages or a number of epochs", repr(text))
     return {} if text == "auto" else {"loop": "sized"}
-
-
-def _is_finished(settings: RunSettings, home: Path) -> bool:
-    """Return whether the run in a folder is finished; refuse a folder with a run of other settings."""
-    from creases.tables import RunFile, load_settings, prepare_folder
-
-    if load_settings(home) != settings:
-        prepare_folder(home, force=False)
-    return (home / RunFile.DESCRIPTION).exists()
 
 
 def _resume_settings(folder: Path, given: set[str], options: dict[str, Any]) -> RunSettings:
