@@ -59,54 +59,30 @@ def animate_run(
     For example:
       creases animate out/moons --out moons.gif --fps 8
     """
-    from creases.show import animate
     from creases.show import theme as use_theme
-    from creases.show.report import choose_slices
-    from creases.tables import data_box, load_run
+    from creases.show.report import animate_run as write_film
+    from creases.tables import load_run
 
     check_outputs([out], (".gif", ".mp4"))
     load_kernels()
     run = load_run(folder)
-    problem = run.data.problem
-    decided = problem.classes is not None
-    shown: dict[str, Any] = {
-        "box": data_box(problem.X),
-        "X": problem.X,
-        "y": problem.y if decided or problem.X.shape[1] == 1 else None,  # a plane does not show values
-        "features": problem.features,
-    }
-    shown["beside"], cut = [panel.value for panel in beside] if beside else None, None
-    if problem.X.shape[1] > 2 or columns is not None:
-        cut = choose_slices(run.net, run.data, [] if columns is None else [columns])[0]
-        on_slice = {"origin": cut.origin, "basis": cut.basis, "box": cut.box, "features": cut.axes}
-        shown = on_slice | {"beside": shown["beside"]}
     with use_theme(theme.value), show_progress(1) as begin:
         begin("drawing")
-        animate(
-            run.snapshots,
-            out,
-            history=run.history,
-            classes=problem.classes,
-            scaling=run.data.scaling,
-            names=run.data.names,
-            frames=frames,
-            fps=fps,
-            dpi=dpi,
-            progress=lambda _, done, total: begin("drawing", done, total),
-            **shown,
-        )
+        panels = [panel.value for panel in beside] if beside else None
+        look: dict[str, Any] = {"beside": panels, "frames": frames, "fps": fps, "dpi": dpi}
+        cut = write_film(run, out, columns=columns, progress=lambda _, *so_far: begin("drawing", *so_far), **look)
     if not run.history.ended:
         note(f"The run is not finished; this shows it so far. Resume with: creases grow --resume {folder}")
     summary = {
         "file": str(out),
         "bytes": out.stat().st_size,
         "moments": len(run.snapshots),
-        "slice": cut.name if cut else None,
+        "slice": cut or None,
     }
     if as_json:
         print_json(summary)
         return
-    on = f" on the slice {cut.name}" if cut else ""
+    on = f" on the slice {cut}" if cut else ""
     shot = min(frames, len(run.snapshots))
     stdout.print(
         f"Wrote {out} ({shot} of {plural(len(run.snapshots), 'snapshot')}{on}, {out.stat().st_size / 1e6:.2g} MB)",

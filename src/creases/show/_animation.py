@@ -23,6 +23,7 @@ from creases.network import Network, NetworkLike, as_network
 from creases.regions import LinePartition, PlanePartition
 from creases.show import _style as style
 from creases.show._figures._growth import MAX_NUMBERED, draw_score, number_breakpoints
+from creases.show._figures._line import pad_interval
 from creases.show._figures._marks import crease_numbers, new_units, same_mistakes
 from creases.show._figures._network import plot_dual, plot_network
 from creases.show._figures._plane import check_data, plot_plane
@@ -216,10 +217,11 @@ class Stage:
             ends = [np.asarray(s.partition.net(np.stack([s.partition.a, s.partition.b]))).ravel() for s in self.shots]  # type: ignore[union-attr]
             valued = self.scene.y is not None and self.shots[0].partition.net.n_out == 1
             targets = [np.asarray(self.scene.y, np.float64)] if valued else []
-            self.range = _pad(np.concatenate([*values, *ends, *targets]))
+            heights = np.concatenate([*values, *ends, *targets])
+            self.range = pad_interval(float(heights.min()), float(heights.max()))
         if "dual" in self.panels:
             J = np.concatenate([np.asarray(shot.partition.pieces().J[:, 0]) for shot in self.shots])
-            self.slopes = [_pad(J[:, k]) for k in (0, 1)]
+            self.slopes = [pad_interval(float(J[:, k].min()), float(J[:, k].max())) for k in (0, 1)]
 
     def _draw_main(self, shot: Shot) -> None:
         if isinstance(shot.partition, LinePartition):
@@ -327,12 +329,6 @@ def _clear(ax: Axes) -> None:
     legend = ax.get_legend()
     if legend is not None:
         legend.remove()
-
-
-def _pad(values: Floats) -> tuple[float, float]:
-    low, high = float(values.min()), float(values.max())
-    margin = 0.06 * (high - low) or 1.0
-    return low - margin, high + margin
 
 
 #: Largest number of regions of all frames together.

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from creases._text import plural
-from creases.cli._arguments import read_input
 from creases.cli._options import HELP, TABLES, AsJson, complete_files, complete_model
 from creases.cli._sections import print_document
 from creases.cli.console import note, option_panels, out, print_json, print_next, repeat_command, show_progress
@@ -136,6 +135,7 @@ def _explain_rows(
     folder: str, input_: str | None, row: int | None, rows: Path | None, wanted: dict[str, Any], *, as_json: bool
 ) -> None:
     """Explain rows, and find what would change their predictions, unless these are numbers and none is asked for."""
+    from creases.cli.explain._region import read_row
     from creases.tables import explain_row, find_changes, load
 
     model = load(folder)
@@ -145,7 +145,7 @@ def _explain_rows(
     with show_progress(3) as begin:
         begin("reading the rows")
         if rows is None:
-            chosen, X = _read_row(model, folder, input_, row)
+            chosen, X = read_row(model, Path(folder), input_, row)
         else:
             chosen, X = _read_new_rows(model, rows, row), None
         for done, (x, name, truth) in enumerate(chosen if as_json else chosen[:PRINTED]):
@@ -218,31 +218,6 @@ def _read_new_rows(model: Any, rows: Path, row: int | None) -> list[tuple[Any, s
     if row is not None and not 0 <= row < n:
         raise InputError("row", f"be a row of {rows}, from 0 to {n - 1}", f"{row}")
     return [(encoded.X[k], f"row {k}", "") for k in (range(n) if row is None else [row])]
-
-
-def _read_row(model: Any, folder: str, input_: str | None, row: int | None) -> tuple[list[tuple[Any, str, str]], Any]:
-    """Return an encoded row, what to call it, its true class or value, and the table's rows if they are there.
-
-    A row whose target is missing was not fitted, but can be explained.
-    """
-    from creases.tables import load_settings
-
-    if input_ is not None:
-        return [(read_input(input_).reshape(-1), "this row", "")], None
-    settings = load_settings(Path(folder))
-    problem = settings.load_problem()
-    numbers = list(range(len(problem.X))) if problem.rows is None else problem.rows.tolist()
-    if row in numbers:
-        value = problem.y[numbers.index(row)]
-        truth = f"{value:,.6g}" if problem.classes is None else problem.classes[int(value)]
-        return [(problem.X[numbers.index(row)], f"row {row}", truth)], problem.X
-    if settings.stored is not None and problem.rows is not None:
-        expected = f"be a row with {model.schema.target!r}: {settings.data}, which has the others, is not there"
-        raise InputError("row", expected, f"{row}", "explain rows of a file with {0}", [("rows", "FILE")])
-    X = problem.X if problem.rows is None else model.encode(settings.data, header=settings.header).X
-    if row is None or not 0 <= row < len(X):
-        raise InputError("row", f"be a row of the table, from 0 to {len(X) - 1}", f"{row}")
-    return [(X[row], f"row {row}", "")], problem.X
 
 
 def _print_lines(lines: Sequence[str]) -> None:

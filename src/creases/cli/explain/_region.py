@@ -33,7 +33,6 @@ class Subject:
     unit: str  #: what distances are measured in
     classes: tuple[str, ...] | None = None
     regression: bool = False  #: a growth run that predicts a number
-    title: str = "this input"
 
     def class_name(self, number: int) -> str:
         """Return what a class is called."""
@@ -60,27 +59,39 @@ def load_subject(model_: str, input_: str | None, row: int | None, input_shape: 
 
 
 def _of_run(folder: Path, input_: str | None, row: int | None) -> Subject:
-    from creases.tables import load, load_settings
+    from creases.tables import load
 
-    table, data = load(folder), load_settings(folder).load_split()
-    problem, schema = data.problem, table.schema
-    if row is None:
-        x = arguments.read_input(input_ or "")
-    else:  # numbered from 0 as in every report
-        numbers = np.arange(len(problem.X)) if problem.rows is None else problem.rows
-        if row not in numbers:
-            raise InputError("row", f"be a row of the table, from {numbers.min()} to {numbers.max()}", f"{row}")
-        x = problem.X[np.flatnonzero(numbers == row)[0]]
-    return Subject(
-        schema.decision_network(table.network),
-        x,
-        problem.features,
-        np.where([each.is_level for each in schema.encoder.features], np.sqrt(0.5), 1 / schema.spread),
-        "standard deviations",
-        problem.classes,
-        problem.classes is None,
-        "this input" if row is None else f"{data.names['instance']} {row}",
-    )
+    table = load(folder)
+    ((x, *_),), _ = read_row(table, folder, input_, row)
+    schema = table.schema
+    weights = np.where([each.is_level for each in schema.encoder.features], np.sqrt(0.5), 1 / schema.spread)
+    names, net = tuple(each.name for each in schema.encoder.features), schema.decision_network(table.network)
+    return Subject(net, x, names, weights, "standard deviations", schema.classes, schema.classes is None)
+
+
+def read_row(model: Any, folder: Path, input_: str | None, row: int | None) -> tuple[list[tuple[Any, str, str]], Any]:
+    """Return an encoded row, what to call it, its true class or value, and the table's rows if they are there.
+
+    A row whose target is missing was not fitted, but can be explained.
+    """
+    from creases.tables import load_settings
+
+    if input_ is not None:
+        return [(arguments.read_input(input_).reshape(-1), "this row", "")], None
+    settings = load_settings(folder)
+    problem = settings.load_problem()
+    numbers = list(range(len(problem.X))) if problem.rows is None else problem.rows.tolist()
+    if row in numbers:
+        value = problem.y[numbers.index(row)]
+        truth = f"{value:,.6g}" if problem.classes is None else problem.classes[int(value)]
+        return [(problem.X[numbers.index(row)], f"row {row}", truth)], problem.X
+    if settings.stored is not None and problem.rows is not None:
+        expected = f"be a row with {model.schema.target!r}: {settings.data}, which has the others, is not there"
+        raise InputError("row", expected, f"{row}", "explain rows of a file with {0}", [("rows", "FILE")])
+    X = problem.X if problem.rows is None else model.encode(settings.data, header=settings.header).X
+    if row is None or not 0 <= row < len(X):
+        raise InputError("row", f"be a row of the table, from 0 to {len(X) - 1}", f"{row}")
+    return [(X[row], f"row {row}", "")], problem.X
 
 
 # The piece that decides one input: as plain data, and as tables for people.

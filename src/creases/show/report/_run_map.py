@@ -1,7 +1,8 @@
-"""The picture of a growth run's network on the slice that its report shows first, and by category."""
+"""A growth run's network on the slice that its report shows first: as a picture, also by category, and as a film."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,13 +12,15 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.tri import Triangulation
 
-from creases._typing import Floats
+from creases._typing import Floats, Progress
 from creases.errors import InputError
 from creases.regions import PlanePartition, plane
 from creases.show import _style as style
+from creases.show._animation import animate
 from creases.show._figures._plane import fans, plot_plane
 from creases.show._viewer._frames import project_on_slice
 from creases.show.report._slices import Slice, choose_slices, multiply_slices
+from creases.tables import data_box
 
 if TYPE_CHECKING:
     from creases.tables import SavedRun
@@ -68,6 +71,33 @@ def plot_run_map(run: SavedRun, columns: str | None = None) -> tuple[Figure, Pla
             if k:
                 small.tick_params(labelleft=False)
     return figure, partition
+
+
+def animate_run(
+    run: SavedRun,
+    path: str | Path,
+    *,
+    columns: str | None = None,
+    cut: Slice | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> str:
+    """Write a growth run as a film; return the name of its slice, "" for one or two inputs.
+
+    The slice is the first of the run's report, or along two columns (``"length,width"``), or ``cut``; options are those
+    of :func:`creases.show.animate`.
+    """
+    problem, d = run.data.problem, run.data.problem.X.shape[1]
+    if cut is None and (d > 2 or columns is not None):
+        cut = choose_slices(run.net, run.data, [] if columns is None else [columns])[0]
+    if cut is not None:
+        options |= {"box": cut.box, "origin": cut.origin, "basis": cut.basis, "features": cut.axes}
+    else:
+        y = problem.y if problem.classes is not None or d == 1 else None  # a plane does not show values
+        options |= {"box": data_box(problem.X), "X": problem.X, "y": y, "features": problem.features}
+    options |= {"classes": problem.classes, "scaling": run.data.scaling, "names": run.data.names}
+    animate(run.snapshots, path, history=run.history, progress=progress, **options)
+    return "" if cut is None else cut.name
 
 
 def solidity(distance: Floats, n_inputs: int) -> Floats:

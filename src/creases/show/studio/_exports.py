@@ -15,6 +15,7 @@ from creases.show.studio._page_input import table_options
 
 if TYPE_CHECKING:
     from creases.show.studio._live_run import LiveRun
+    from creases.tables import SavedRun
 
 
 #: Pictures of an animation.
@@ -58,43 +59,27 @@ def _export_onnx(request: ExportRequest) -> bytes:
 def _export_report(request: ExportRequest) -> bytes:
     """Return the report that ``creases report`` writes, as HTML."""
     from creases.show.report._growth import write_run_report
-    from creases.tables import SavedRun
 
-    live = request.live
-    run = SavedRun(live.settings, live.data, live.history, tuple(live.snapshots), "")
-    model, again = f"{request.stem}.safetensors", script(request.spec, live)
-    return _read_written(
-        "report.html",
-        lambda path: write_run_report(run, path, model=model, again=again, progress=lambda *_: request.sign()),
-    )
+    run, again = _saved_run(request.live), script(request.spec, request.live)
+    options: dict[str, Any] = {"model": f"{request.stem}.safetensors", "again": again}
+    options["progress"] = lambda *_: request.sign()
+    return _read_written("report.html", lambda path: write_run_report(run, path, **options))
 
 
 def _export_animation(request: ExportRequest) -> bytes:
     """Return the animation of the run on the first slice, with its curves and the network."""
-    from creases.show import animate
-    from creases.tables import data_box
+    from creases.show.report import animate_run
 
-    live = request.live
-    problem = live.data.problem
-    options: dict[str, Any] = {"box": data_box(problem.X), "X": problem.X}
-    if problem.classes is not None or problem.X.shape[1] == 1:  # a plane does not show values
-        options["y"] = problem.y
-    options["features"] = problem.features
-    if problem.X.shape[1] > 2:
-        cut = live.slices[0]
-        options = {"box": cut.box, "origin": cut.origin, "basis": cut.basis, "features": cut.axes}
-    options |= {"classes": problem.classes, "scaling": live.data.scaling, "names": live.data.names}
-    return _read_written(
-        "growth.gif",
-        lambda path: animate(
-            list(live.snapshots),
-            path,
-            history=live.history,
-            frames=PICTURES,
-            progress=lambda *_: request.sign(),
-            **options,
-        ),
-    )
+    run, cut = _saved_run(request.live), next(iter(request.live.slices), None)
+    options: dict[str, Any] = {"cut": None if cut is None or not cut.name else cut, "frames": PICTURES}
+    options["progress"] = lambda *_: request.sign()
+    return _read_written("growth.gif", lambda path: animate_run(run, path, **options))
+
+
+def _saved_run(live: LiveRun) -> SavedRun:
+    from creases.tables import SavedRun
+
+    return SavedRun(live.settings, live.data, live.history, tuple(live.snapshots), "")
 
 
 def _read_written(name: str, write: Callable[[Path], Any]) -> bytes:
