@@ -161,3 +161,15 @@ def test_a_constant_column_and_classes_by_name_are_read(tmp_path):
     points, classes = read_points(tmp_path / "d.csv", None, 2, 2)
     np.testing.assert_array_equal(points[:, 1], np.ones(9))
     np.testing.assert_array_equal(classes, [1, 0] * 4 + [1])
+
+
+@pytest.mark.parametrize("words", [["describe"], ["map"], ["explain"], ["prune"]])
+def test_a_missing_file_is_refused_before_torch_is_imported(words, tmp_path):
+    code = (
+        "import sys; from typer.testing import CliRunner; from creases.cli import app; "
+        f"done = CliRunner().invoke(app, {[*words, 'no.onnx', *(['1,2'] if words == ['explain'] else [])]!r}); "
+        "print(done.exit_code, 'torch' in sys.modules, done.output)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.split()[:2] == ["2", "False"]
+    assert "cannot read no.onnx: there is no such file" in done.stdout

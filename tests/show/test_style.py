@@ -158,3 +158,16 @@ def test_a_picture_with_fewer_colors_is_smaller_and_looks_the_same(fold, tmp_pat
     assert len(after) < 0.7 * len(before)
     pixels = [np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), float) for png in (before, after)]
     assert np.abs(pixels[0] - pixels[1]).mean() < 1.0
+
+
+def test_few_points_of_a_class_keep_their_color_in_a_picture_of_fewer_colors():
+    shades = np.linspace(200, 255, 300)
+    pixels = np.stack(np.broadcast_arrays(shades[:, None], shades[None], 240.0), axis=2).astype(np.uint8)
+    for number, color in enumerate(LIGHT.classes[:3]):
+        pixels[10:14, 20 * number : 20 * number + 10] = np.round(255 * np.array(to_rgb(color)))
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "PNG")
+    reduced = np.asarray(Image.open(io.BytesIO(reduce_colors(buffer.getvalue(), 64))).convert("RGB"), float)
+    for number in range(3):
+        dot = slice(10, 14), slice(20 * number, 20 * number + 10)
+        assert np.abs(reduced[dot] - pixels[dot]).max() < 8

@@ -24,3 +24,14 @@ it("lets counts and nouns agree", () => {
   const written = ([[1, "growth step"], [0, "point"], [1234, "region"]] as const).map(([size, noun]) => state.count(size, noun));
   expect(written).toEqual(["1 growth step", "0 points", "1,234 regions"]);
 });
+
+it("gives an axis two ticks at least, whatever its range", async () => {
+  const { ticks } = await import("../src/plane/overlay");
+  for (let low = -3; low < 3; low += 0.37)
+    for (let span = 0.01; span < 100; span *= 1.13) {
+      const found = ticks(low, low + span, 4);
+      expect(found.length).toBeGreaterThan(1);
+      expect(found.length).toBeLessThan(11);
+      expect(found[0]).toBeGreaterThanOrEqual(low);
+    }
+});

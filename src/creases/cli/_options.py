@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from creases.errors import FileError
+
 TABLES = (".csv", ".tsv", ".parquet", ".npz")
 MODELS = (".onnx", ".safetensors", ".npz", ".py")
 
@@ -33,6 +35,13 @@ def complete_data(incomplete: str) -> list[str]:
 def complete_model(incomplete: str) -> list[str]:
     """Offer model files, Python files and folders."""
     return list(_files(incomplete, MODELS))
+
+
+def check_model(name: str) -> str:
+    """Refuse a file of a network that is not there, before anything slow is imported."""
+    if Path(name).suffix in (".onnx", ".safetensors", ".npz") and not Path(name).exists():
+        raise FileError(f"cannot read {name}: there is no such file")
+    return name
 
 
 def _files(incomplete: str, endings: tuple[str, ...]) -> Iterator[str]:
@@ -63,7 +72,9 @@ HELP = (
 #: The same, where a folder will do too.
 HELP_OR_RUN = f"{HELP} Or the folder of a growth run."
 
-Model = Annotated[str, typer.Argument(metavar="MODEL", help=HELP_OR_RUN, autocompletion=complete_model)]
+Model = Annotated[
+    str, typer.Argument(metavar="MODEL", help=HELP_OR_RUN, autocompletion=complete_model, callback=check_model)
+]
 Folder = Annotated[
     Path,
     typer.Argument(
@@ -75,7 +86,6 @@ InputShape = Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of 
 Address = Annotated[
     str | None, typer.Option(metavar="HOST", help="Address of a running Ray cluster; default: start one here.")
 ]
-
 
 #: Where independent tasks run.
 Engine = StrEnum("Engine", ["local", "serial", "ray"])

@@ -21,7 +21,6 @@ FILES = (
     "are one table"
 )
 
-
 #: What is predicted, and what to do about missing values.
 Task = StrEnum("Task", ["classification", "regression"])
 Missing = StrEnum("Missing", ["indicate", "mean", "drop", "error"])

@@ -73,14 +73,9 @@ def animate_run(
         cut = write_film(run, out, columns=columns, progress=lambda _, *so_far: begin("drawing", *so_far), **look)
     if not run.history.ended:
         note(f"The run is not finished; this shows it so far. Resume with: creases grow --resume {folder}")
-    summary = {
-        "file": str(out),
-        "bytes": out.stat().st_size,
-        "moments": len(run.snapshots),
-        "slice": cut or None,
-    }
     if as_json:
-        print_json(summary)
+        size = out.stat().st_size
+        print_json({"file": str(out), "bytes": size, "moments": len(run.snapshots), "slice": cut or None})
         return
     on = f" on the slice {cut}" if cut else ""
     shot = min(frames, len(run.snapshots))

@@ -97,15 +97,18 @@ def fit_file(
       creases fit houses.csv --target price --shape area=rising --out out/houses
       creases fit "part-*.parquet" --target price --out out/prices
     """
-    from creases.cli._table_result import find_earlier_run, fit_into, print_result, summarize_fit
-    from creases.tables import CurveConfig, FitSettings, resolve_data
+    from creases.tables import resolve_data
 
     if folder is None:
         raise RequestError("a folder is required: creases fit table.csv --target COLUMN --out DIR")
+    source = resolve_data(data)  # a missing file is refused before anything slow is imported
+    from creases.cli._table_result import find_earlier_run, fit_into, print_result, summarize_fit
+    from creases.tables import CurveConfig, FitSettings
+
     shapes = parse_pairs(shape, "shape", "be a column and a shape such as age=rising")
     options = {**read_decisions(ctx.params), "family": family, "refit": refit}
     settings = FitSettings(
-        data=resolve_data(data),
+        data=source,
         **read_source(ctx.params),
         weight=weight,
         exposure=exposure,

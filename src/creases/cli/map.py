@@ -50,7 +50,6 @@ CHECKED_POINTS = 10_000
 
 plane_option, compute_option, output_option = option_panels("Plane", "Computation", "Output")
 
-
 #: How regions are coloured.
 Color = StrEnum("Color", {"regions": "regions", "value": "value", "classes": "class"})
 

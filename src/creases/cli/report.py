@@ -64,14 +64,9 @@ def write_report(
     if out.is_dir():
         raise InputError("out", "be a file name", f"the folder {out}")
     kind = kind_of_result(result)
-    values = {
-        "columns": columns,
-        "through": through,
-        "box": None if box is None else parse_box(box),
-        "data": data,
-        "target": target,
-    }
-    options: dict[str, Any] = {name: value for name, value in values.items() if value not in (None, [])}
+    values: dict[str, Any] = {"columns": columns, "through": through, "data": data, "target": target}
+    values["box"] = None if box is None else parse_box(box)
+    options = {name: value for name, value in values.items() if value not in (None, [])}
     for name in options:
         if FOR[name] != kind:
             raise InputError(name, f"be given for a {FOR[name]} only", f"a {kind}, {result}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -79,15 +80,10 @@ def write_movie(frames: Iterable[Frame], path: Path) -> Path:
 def _write_gif(first: Frame, rest: Iterator[Frame], path: Path) -> None:
     from PIL import Image
 
-    durations = [max(20, round(1000 * first[1]))]  # browsers slow down faster ones
-
-    def picture(pixels: NDArray[np.uint8]) -> Image.Image:
-        return Image.fromarray(pixels).quantize(_COLORS, dither=Image.Dither.NONE)
-
-    pictures = [picture(first[0])]
-    for pixels, seconds in rest:
-        pictures.append(picture(pixels))
-        durations.append(max(20, round(1000 * seconds)))
+    pictures, durations = [], []
+    for pixels, seconds in chain([first], rest):
+        pictures.append(style.choose_palette(Image.fromarray(pixels), _COLORS))
+        durations.append(max(20, round(1000 * seconds)))  # browsers slow down faster ones
     pictures[0].save(path, format="GIF", save_all=True, append_images=pictures[1:], duration=durations, loop=0)
 
 

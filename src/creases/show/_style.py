@@ -227,5 +227,16 @@ def reduce_colors(png: bytes, colors: int = 255) -> bytes:
 
     buffer = io.BytesIO()
     with Image.open(io.BytesIO(png)) as image:
-        image.convert("RGB").quantize(colors).save(buffer, "PNG", optimize=True)
+        choose_palette(image.convert("RGB"), colors).save(buffer, "PNG", optimize=True)
     return buffer.getvalue()
+
+
+def choose_palette(image: Any, colors: int) -> Any:
+    """Return an image of PIL with a palette of so many colors.
+
+    A rare color far from the others, such as that of a few points of a class, has its place: a palette by the median
+    cut gives it to one more shade of a large region instead.
+    """
+    from PIL import Image
+
+    return image.quantize(colors, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE)

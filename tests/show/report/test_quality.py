@@ -8,8 +8,9 @@ from scipy.special import softmax
 from sklearn.metrics import precision_recall_fscore_support
 
 import creases
+from creases.growth import GrowthConfig
 from creases.show.report._growth_sections import _category_chart, _chart, _number_chart
-from creases.show.report._quality import confidence_sections, quality_sections, scores_section
+from creases.show.report._quality import confidence_sections, error_sections, quality_sections, scores_section
 from creases.tables import Baseline, TableSplit, baselines, effects, parse_table
 from creases.tables._scores.baselines import score_outputs
 
@@ -108,3 +109,10 @@ def test_the_effect_of_a_column_of_two_values_is_shown_at_these_values_only():
     expected = [float(net(np.column_stack([np.full(3, value), X[:, 1]])).mean()) for value in (0.0, 1.0)]
     assert np.allclose(bars["y"], expected, rtol=1e-3)
     assert _chart(effects(net, [[0.0, 0.0], [0.5, 1.0], [1.0, 0.0]], "x0"))["series"][-1]["kind"] == "line"
+
+
+def test_axes_of_errors_have_the_unit_of_the_target():
+    rows = "".join(f"{x},{10 * x:.2f} €\n" for x in np.random.default_rng(0).uniform(30, 90, 60).round(1))
+    data = TableSplit.from_problem(parse_table(f"area,rent\n{rows}"), GrowthConfig())
+    (residuals,) = error_sections(data, data.problem.y)
+    assert [chart["y"]["name"] for chart in residuals["charts"]] == ["predicted rent (€)", "predicted − true rent (€)"]

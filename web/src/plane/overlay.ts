@@ -269,7 +269,10 @@ function cross(context: CanvasRenderingContext2D, drawn: Drawn, [u, v]: [number,
 export function ticks(low: number, high: number, about: number): number[] {
   const raw = (high - low) / Math.max(1, about);
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= raw)!;
+  const steps = [1, 2, 5, 10].map((k) => k * power);
+  const at = steps.findIndex((s) => s >= raw);
+  const few = Math.floor(high / steps[at]) - Math.ceil(low / steps[at]) < 1; // a single tick says no scale
+  const step = steps[few && at ? at - 1 : at];
   const found: number[] = [];
   for (let k = Math.ceil(low / step); k * step <= high; k++) found.push(Number((k * step).toPrecision(12)));
   return found;

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from creases._text import plural
-from creases.cli._options import HELP, TABLES, AsJson, complete_files, complete_model
+from creases.cli._options import HELP, TABLES, AsJson, check_model, complete_files, complete_model
 from creases.cli._sections import print_document
 from creases.cli.console import note, option_panels, out, print_json, print_next, repeat_command, show_progress
 from creases.errors import InputError
@@ -28,6 +28,7 @@ def explain_input(
             metavar="MODEL",
             help=f"A folder of creases fit or creases grow. Or {HELP[0].lower()}{HELP[1:]}",
             autocompletion=complete_model,
+            callback=check_model,
         ),
     ],
     input_: Annotated[

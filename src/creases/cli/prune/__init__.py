@@ -39,10 +39,8 @@ data_option, method_option, output_option = option_panels("Data", "Method", "Out
 #: Samples on which the coefficients of the pruned network are compared with those of the original.
 COMPARED = 300
 
-
 #: Fraction of the accuracy to preserve where no size is asked for.
 KEEP_ACCURACY = 0.99
-
 
 #: What is pruned: units or weights.
 Method = StrEnum("Method", ["channels", "magnitude"])

@@ -234,25 +234,22 @@ def _draw_values(ax: Axes, partition: PlanePartition, decision: Boundary) -> Non
     piece, region = partition.pieces(), np.repeat(decision.part_region, np.diff(decision.part_starts))
     value = np.einsum("cd,cd->c", piece.J[region, 0], points) + piece.y[region, 0]
     limit = float(np.abs(value).max()) or 1.0
-    mesh = ax.tripcolor(
-        Triangulation(points[:, 0], points[:, 1], fans(decision.part_starts)),
-        value,
-        shading="gouraud",
-        cmap=style.value_colormap(),
-        vmin=-limit,
-        vmax=limit,
-        zorder=1,
-        rasterized=True,
-    )
+    look: dict[str, Any] = {"cmap": style.value_colormap(), "vmin": -limit, "vmax": limit, "zorder": 1}
+    mesh = fill_values(ax, points, np.arange(len(points)), decision.part_starts, value, **look)
     style.add_colorbar(ax, mesh, "output" if partition.net.n_out == 1 else "output 0")
 
 
-def fans(starts: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Return triangles (k, 3) of corners that fill convex parts, from the first corner of each, at ``starts``."""
+def fill_values(ax: Axes, points: Floats, corners: Any, starts: Any, values: Floats, **look: Any) -> Any:
+    """Draw values at points (v, 2), linear on convex parts, as colors: by a fan of triangles from each first corner.
+
+    The corners of each part are numbers of points, one part after another, that begin at ``starts``.
+    """
     sides, index = np.diff(starts), np.arange(starts[-1])
     first, last = np.repeat(starts[:-1], sides), np.repeat(starts[1:], sides) - 1
     inner = index[(index > first) & (index < last)]
-    return np.stack([first[inner], inner, inner + 1], axis=1).astype(np.int64)
+    triangles = corners[np.stack([first[inner], inner, inner + 1], axis=1)]
+    mesh = Triangulation(points[:, 0], points[:, 1], triangles)
+    return ax.tripcolor(mesh, values, shading="gouraud", rasterized=True, **look)
 
 
 def _draw_creases(ax: Axes, partition: PlanePartition, raster: bool) -> None:

@@ -13,7 +13,6 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
-from matplotlib.tri import Triangulation
 
 from creases._schema import any_of, instance
 from creases._text import common_decimals, format_change, format_fixed, format_number
@@ -210,7 +209,7 @@ def plot_pair(graph: PairGraph, ax: Axes) -> None:
 
 def _draw_map(ax: Axes, graph: PairGraph) -> None:
     from creases.regions import plane  # slow to import
-    from creases.show._figures._plane import fans
+    from creases.show._figures._plane import fill_values
 
     i, j = graph.inputs
     box = [(float(side.knots[0]), float(side.knots[-1])) for side in (graph.first, graph.second)]
@@ -220,14 +219,11 @@ def _draw_map(ax: Axes, graph: PairGraph) -> None:
     basis = np.zeros((net.n_in, 2))
     basis[i, 0] = basis[j, 1] = 1.0
     partition = plane(net, box, np.zeros(net.n_in), basis)
-    fan = partition.corners[fans(partition.starts)]
     values = partition.values[:, 0]
     limit = float(np.abs(values).max()) or 1.0
-    look: dict[str, Any] = {"cmap": style.value_colormap(), "vmin": -limit, "vmax": limit}
+    look: dict[str, Any] = {"cmap": style.value_colormap(), "vmin": -limit, "vmax": limit, "zorder": 1}
     points = partition.vertices
-    mesh = ax.tripcolor(
-        Triangulation(points[:, 0], points[:, 1], fan), values, shading="gouraud", zorder=1, rasterized=True, **look
-    )
+    mesh = fill_values(ax, points, partition.corners, partition.starts, values, **look)
     edges = partition.edges[partition.edge_units >= 0]
     ink = style.active_theme().crease_last
     ax.add_collection(LineCollection(list(points[edges]), colors=ink, linewidths=0.4, alpha=0.6, zorder=2))

@@ -171,21 +171,21 @@ def _residuals(data: TableSplit, predictions: Floats) -> Section:
     """Return charts of predicted by true values, and of the errors by predicted values, on the test rows."""
     problem, rows = data.problem, data.test[:MAX_POINTS]
     y, found = problem.y[rows], predictions[rows]
-    name = problem.target or "value"
+    name, unit = problem.target or "value", _target_unit(data)
     both = round_values([y, found])
     extent = [float(np.min(both)), float(np.max(both))]
     charts = [
         {
             "title": "Predicted against true values",
-            "x": {"name": f"true {name}", "range": extent},
-            "y": {"name": f"predicted {name}", "range": extent},
+            "x": {"name": f"true {name}{unit}", "range": extent},
+            "y": {"name": f"predicted {name}{unit}", "range": extent},
             "series": [{"kind": "points", "x": both[0], "y": both[1], "color": 0}],
             "diagonal": True,
         },
         {
             "title": "Errors",
-            "x": {"name": f"predicted {name}"},
-            "y": {"name": f"predicted − true {name}"},
+            "x": {"name": f"predicted {name}{unit}"},
+            "y": {"name": f"predicted − true {name}{unit}"},
             "series": [
                 {"kind": "points", "x": both[1], "y": round_values(found - y), "color": 0},
                 {"kind": "line", "x": [float(np.min(both[1])), float(np.max(both[1]))], "y": [0.0, 0.0]},
@@ -199,6 +199,13 @@ def _residuals(data: TableSplit, predictions: Floats) -> Section:
         "Perfect predictions lie on the dashed line; the errors should show no pattern."
     )
     return {"title": "Residuals", "text": text, "charts": charts}
+
+
+def _target_unit(data: TableSplit) -> str:
+    """Return the unit of the target for the name of an axis, in brackets; "" where it is in its name, or not known."""
+    encoding, target = data.problem.encoding, data.problem.target
+    unit = next((c.kind.unit for c in encoding.columns if c.use == "target"), "") if encoding is not None else ""
+    return f" ({unit})" if unit and unit not in target else ""
 
 
 def _calibration(metrics: ClassificationMetrics, classes: Sequence[str]) -> Section:
@@ -250,7 +257,7 @@ def _errors(data: TableSplit, error: Floats) -> Section:
     counts, edges = np.histogram(error, BINS)
     half, most = (format_number(float(np.quantile(size, share))) for share in (0.5, 0.9))
     chart = {
-        "x": {"name": f"predicted − true {name}"},
+        "x": {"name": f"predicted − true {name}{_target_unit(data)}"},
         "y": {"name": "rows"},
         "series": [{"kind": "bars", "x": round_values((edges[:-1] + edges[1:]) / 2), "y": counts.tolist(), "color": 0}],
     }

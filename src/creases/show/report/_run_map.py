@@ -10,14 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize, to_rgb
 from matplotlib.figure import Figure
-from matplotlib.tri import Triangulation
 
 from creases._typing import Floats, Progress
 from creases.errors import InputError
 from creases.regions import PlanePartition, plane
 from creases.show import _style as style
 from creases.show._animation import animate
-from creases.show._figures._plane import fans, plot_plane
+from creases.show._figures._plane import fill_values, plot_plane
 from creases.show._viewer._frames import project_on_slice
 from creases.show.report._slices import Slice, choose_slices, multiply_slices
 from creases.tables import data_box
@@ -120,7 +119,8 @@ def _draw(ax: Axes, run: SavedRun, cut: Slice, partition: PlanePartition, *, leg
         low, high = float(problem.y.min()), float(problem.y.max())
         scale, ends = Normalize(low, high, clip=True), RAMPS[style.active_theme().name]
         ramp = LinearSegmentedColormap.from_list("creases-values", list(ends))
-        _draw_values(ax, partition, scale, ramp)
+        look: dict[str, Any] = {"cmap": ramp, "norm": scale, "zorder": 1.5}
+        fill_values(ax, partition.vertices, partition.corners, partition.starts, partition.values[:, 0], **look)
         colors = ramp(scale(problem.y))
         if legend:
             style.add_colorbar(ax, ScalarMappable(scale, ramp), problem.target or "value")
@@ -134,18 +134,10 @@ def _draw(ax: Axes, run: SavedRun, cut: Slice, partition: PlanePartition, *, leg
     ink, size = style.active_theme(), float(np.clip(6000 / max(1, len(t)), 6, 22)) * (1 if legend else 0.5)
     edges = np.tile([*to_rgb(ink.ink if problem.classes is None else ink.paper), 1.0], (len(t), 1))
     edges[:, 3] = colors[:, 3]
-    look: dict[str, Any] = {"s": size, "c": colors[order], "edgecolors": edges[order], "linewidths": 0.4, "zorder": 4}
+    look = {"s": size, "c": colors[order], "edgecolors": edges[order], "linewidths": 0.4, "zorder": 4}
     ax.scatter(t[order, 0], t[order, 1], **look)
     ax.set_aspect("auto" if cut.fills else "equal")
     ax.set_xlim(*partition.box[0])
     ax.set_ylim(*partition.box[1])
     ax.set_xlabel(cut.axes[0])
     ax.set_ylabel(cut.axes[1])
-
-
-def _draw_values(ax: Axes, partition: PlanePartition, scale: Normalize, ramp: LinearSegmentedColormap) -> None:
-    """Draw the output, which is linear on the triangles of a fan of each region."""
-    x, y = partition.vertices.T
-    mesh = Triangulation(x, y, partition.corners[fans(partition.starts)])
-    look: dict[str, Any] = {"cmap": ramp, "norm": scale, "zorder": 1.5, "rasterized": True}
-    ax.tripcolor(mesh, partition.values[:, 0], shading="gouraud", **look)
