@@ -197,16 +197,14 @@ def check_arguments(**kinds: Kind) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        positions = {name: i for i, name in enumerate(signature(function).parameters) if name in kinds}
-        assert positions.keys() == kinds.keys(), f"{function.__qualname__} lacks one of {tuple(kinds)}"
+        parameters = [*signature(function).parameters]
+        assert kinds.keys() <= set(parameters), f"{function.__qualname__} lacks one of {tuple(kinds)}"
 
         @wraps(function)
         def check_and_call(*args: Any, **kwargs: Any) -> Any:
-            for name, at in positions.items():
-                if at < len(args):
-                    _check(args[at], kinds[name], name)
-                elif name in kwargs:
-                    _check(kwargs[name], kinds[name], name)
+            given = dict(zip(parameters, args, strict=False)) | kwargs
+            for name in [name for name in kinds if name in given]:
+                check_argument(given[name], kinds[name], name)
             return function(*args, **kwargs)
 
         return check_and_call  # type: ignore[return-value]
@@ -214,7 +212,8 @@ def check_arguments(**kinds: Kind) -> Callable[[F], F]:
     return decorate
 
 
-def _check(value: Any, kind: Kind, name: str) -> None:
+def check_argument(value: Any, kind: Kind, name: str) -> None:
+    """Refuse a value that is not of a kind."""
     if not kind.allows(value):
         raise InputError(name, f"be {kind.words}", _describe(value))
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from creases.tables._explain.effects import CategoryEffect as CategoryEffect
     from creases.tables._explain.effects import NumberEffect as NumberEffect
     from creases.tables._explain.effects import effects as effects
-    from creases.tables._explain.importance import Importance as Importance
     from creases.tables._explain.importance import importance as importance
     from creases.tables._explain.importance import interactions as interactions
     from creases.tables._fit.experiment import Experiment as Experiment

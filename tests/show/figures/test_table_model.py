@@ -162,5 +162,5 @@ def test_categories_have_a_point_each(ax):
 def test_importance_has_the_largest_bar_on_top(ax):
     result = importance(random_net((5, 4, 1)), table_rows(30), names=NAMES)
     plot_importance(result, max_columns=2, ax=ax)
-    assert [bar.get_width() for bar in ax.patches] == result.values[:2].tolist()
+    assert [bar.get_width() for bar in ax.patches] == result["importance"].head(2).tolist()
     assert ax.yaxis_inverted()

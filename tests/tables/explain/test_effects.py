@@ -78,16 +78,16 @@ def test_importance_is_the_standard_deviation_of_contributions():
         "dose": np.mean([(j[1] * X[:, 1]).std() for j in J]),
         "color": np.mean([(X[:, 2:] @ j[2:]).std() for j in J]),
     }
-    assert dict(zip(result.columns, result.values, strict=True)) == pytest.approx(expected)
-    assert list(result.values) == sorted(result.values, reverse=True)
+    assert result["importance"].to_dict() == pytest.approx(expected)
+    assert result["importance"].is_monotonic_decreasing
 
 
 def test_columns_interact_if_they_share_a_crease():
     W = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
     net = creases.read([(W, np.zeros(4)), (np.array([[1.0, 1.0, -1.0, 1.0]]), np.zeros(1))])
     result = interactions(net, np.random.default_rng(0).normal(size=(30, 4)))
-    assert result.pairs == (("x0", "x1"),)
-    assert result.n_pairs == 435
+    assert result[["first", "second"]].values.tolist() == [["x0", "x1"]]
+    assert result.attrs["pairs of rows"] == 435
 
 
 def test_interactions_are_mixed_differences_over_pairs_of_rows():
@@ -100,8 +100,9 @@ def test_interactions_are_mixed_differences_over_pairs_of_rows():
             corners = [x, [z[0], x[1], x[2]], [x[0], x[1], z[2]], [z[0], x[1], z[2]]]
             a, b, c, d = net(np.array(corners))[:, 0]
             total, count = total + abs(a - b - c + d), count + 1
-    assert dict(zip(result.pairs, result.values, strict=True))[("x0", "x2")] == pytest.approx(total / count)
+    pairs = ["first", "second"]
+    assert result.set_index(pairs).interaction["x0", "x2"] == pytest.approx(total / count)
     named = interactions(net, pd.DataFrame(X, columns=["a", "b", "c"]))
-    assert dict(zip(named.pairs, named.values, strict=True))[("a", "c")] == pytest.approx(total / count)
+    assert named.set_index(pairs).interaction["a", "c"] == pytest.approx(total / count)
     again = interactions(net, X, max_pairs=5, seed=1)
-    assert again.values.tolist() == interactions(net, X, max_pairs=5, seed=1).values.tolist()
+    assert again.equals(interactions(net, X, max_pairs=5, seed=1))

@@ -325,13 +325,6 @@ def test_npz_files_that_do_not_fit_are_refused(tmp_path, table):
         read_table(tmp_path / "a.npz")
 
 
-def test_parquet_without_pyarrow_says_what_to_install(table, monkeypatch):
-    for name in ("pyarrow", "pyarrow.parquet", "pandas"):
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(FileError, match="Parquet needs pyarrow; pip install pyarrow, or save it as CSV"):
-        read_table(table(b"PAR1....PAR1", "a.parquet"))
-
-
 def test_what_is_no_parquet_is_refused(table):
     with pytest.raises(
         FileError, match=r"a\.parquet: it is not a Parquet file \(it does not start with PAR1\), or damaged"

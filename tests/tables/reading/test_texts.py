@@ -18,7 +18,7 @@ from creases.tables._columns.coordinates import CoordinateFormat
 from creases.tables._columns.kinds import detect_kind
 from creases.tables._encoding.encoding import column_note
 from creases.tables._reading.columns import from_texts
-from creases.tables._reading.table import with_parts
+from creases.tables._reading.table import ReadOptions, with_parts
 from creases.tables._words.model_text import describe_model
 
 
@@ -332,7 +332,7 @@ ORDINARY = st.one_of(
 @settings(max_examples=40, deadline=None)
 @given(ORDINARY)
 def test_ordinary_numbers_dates_and_names_are_of_no_new_kind(cells):
-    columns = with_parts(Path(), [from_texts("c", cells), from_texts("y", cells)], (None,), None, None)
+    columns = with_parts(Path(), [from_texts("c", cells), from_texts("y", cells)], ReadOptions())
     assert len(columns) == 2
     assert not getattr(detect_kind(columns[0]).codec, "is_marked", False)
 

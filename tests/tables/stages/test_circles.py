@@ -36,6 +36,8 @@ def beside(model, moments):
 
 def test_the_last_minute_of_a_year_joins_the_first_of_the_next(model):
     """Sales would jump by the size of a month's effect if December and January were the ends of a line."""
+    steps = [names for names in model.planes if "sold weekday" in names]  # at midnight: another day of the week
+    model = model.edit(forbid=steps).model
     before, after = beside(model, ["2020-12-31 23:59:59", "2021-01-01 00:00:00"]).T
     assert any("sold month" in names for names in model.planes)
     assert after == pytest.approx(before, abs=0.001)

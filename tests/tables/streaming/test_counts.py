@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import reduce
 from operator import add
 
@@ -14,6 +15,7 @@ from creases.errors import InputError
 from creases.tables import CurveConfig, read_table
 from creases.tables._encoding import columns
 from creases.tables._encoding.columns import fit_category
+from creases.tables._reading.table import ReadOptions
 from creases.tables._streaming import summary as counts
 from creases.tables._streaming.files import find_files
 from creases.tables._streaming.summary import ValueCounts
@@ -69,7 +71,7 @@ def test_rows_with_very_many_texts_are_those_in_memory_bit_for_bit_but_for_the_p
     expected = read_table(whole.to_pandas(), "y", missing=missing)
     monkeypatch.setattr(counts, "MOST_VALUES", 100)
     files, config = find_files(write_parts(whole, tmp_path)), CurveConfig(test_fraction=0)
-    with open_table(files, {**READING, "missing": missing}, config, engine="serial") as table:
+    with open_table(files, replace(READING, missing=missing), config, engine="serial") as table:
         problem = table.data.problem
         assert problem.features == expected.features
         assert "word=other values" in problem.features
@@ -88,6 +90,6 @@ def test_a_target_of_very_many_classes_is_refused(tmp_path, monkeypatch):
     files = find_files(write_parts(whole.select(["a", "y", "word"]), tmp_path))
     with (
         pytest.raises(InputError, match="target must have at most 50 classes, got more in column 'word'"),
-        open_table(files, {**READING, "target": "word"}, CurveConfig(), engine="serial"),
+        open_table(files, ReadOptions(target="word"), CurveConfig(), engine="serial"),
     ):
         pass

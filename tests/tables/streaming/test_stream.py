@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from creases.errors import FileError, InputError
 from creases.show.report._table_model import write_model_report
 from creases.tables import CurveConfig, TableSplit, count_rows, read_table
 from creases.tables._encoding.encoding import column_note
+from creases.tables._reading.table import ReadOptions
 from creases.tables._split.split import row_keys
 from creases.tables._streaming import passes
 from creases.tables._streaming import table as streamed
@@ -30,7 +32,7 @@ from creases.tables._streaming.table import copy_rows, open_table
 
 from .conftest import make_table, write_parts
 
-READING = {"target": "y", "task": None, "inputs": None, "drop": (), "kinds": None, "missing": "indicate"}
+READING = ReadOptions(target="y")
 
 
 def difference(one, two) -> float:
@@ -137,7 +139,7 @@ def test_rows_of_every_format_are_those_in_memory_bit_for_bit(tmp_path, write, m
         read_table(whole.to_pandas(), "y", missing=missing), CurveConfig(test_fraction=0)
     )
     config = CurveConfig(test_fraction=0)
-    with open_table(find_files(data), {**READING, "missing": missing}, config, engine="serial") as table:
+    with open_table(find_files(data), replace(READING, missing=missing), config, engine="serial") as table:
         assert table.n_train == len(expected.train)
         assert table.data.problem.features == expected.problem.features
         np.testing.assert_array_equal(table.data.rows.X, expected.rows.X)
@@ -302,7 +304,7 @@ def test_bad_cells_are_refused(tmp_path, break_table, error, message):
 @pytest.mark.usefixtures("small_limits")
 def test_bad_arguments_are_refused(tmp_path):
     pattern = write_parts(make_table(2_000), tmp_path)
-    with pytest.raises(InputError, match=r"missing values, got 'b' \d+, 'town' \d+; drop those rows"):
+    with pytest.raises(InputError, match=r"missing values, got 'b' \d+, 'town' \d+; fill them in, drop those rows"):
         creases.fit_table(pattern, "y", missing="error", engine="serial")
     with pytest.raises(InputError, match="table must fit in memory"):
         creases.tables.grow_table(pattern, "y")
@@ -402,7 +404,7 @@ def test_words_among_numbers_are_counted_in_all_rows_as_in_memory(tmp_path, miss
         (tmp_path / f"part-{number}.csv").write_text("\n".join(part))
     (tmp_path / "whole.csv").write_text("\n".join(text))
     problem = read_table(tmp_path / "whole.csv", target="y", missing=missing)
-    files, reading = find_files(str(tmp_path / "part-*.csv")), {**READING, "missing": missing}
+    files, reading = find_files(str(tmp_path / "part-*.csv")), replace(READING, missing=missing)
     with open_table(files, reading, CurveConfig(), engine="serial") as table:
         notes = {column.name: column_note(column) for column in table.data.problem.encoding.columns}
     assert notes == {column.name: column_note(column) for column in problem.encoding.columns}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from creases.certify import monotone, output_range
-from creases.tables._stages.model import Plane
+from creases.tables._stages.model import Plane, Units
 from creases.tables._stages.pairs import PairHinges, Variable
 from creases.tables._words.facts import _is_shown_by_curve, certify_model, measure_stability
 from creases.tables._words.rows import InputRanges
@@ -105,6 +105,19 @@ def test_rows_that_can_change_are_shown_to_change():
         "90 % of 20 test rows keep their decision while every number changes by up to a tenth of a standard deviation "
         "(computed); for 10 % a change was found."
     )
+
+
+def test_an_end_that_only_half_a_yes_reaches_is_not_said_to_be_reached():
+    model, problem = make_model(TEXT, CURVES, intercept=10)
+    d, home = problem.X.shape[1], problem.features.index("home=own")
+    weights = np.zeros((1, d))
+    weights[0, home] = 1.0
+    knots = tuple(np.array([low, high]) for low, high in model.schema.ranges)
+    units = Units(knots, weights, np.array([-0.5]), np.array([[-8.0]]), np.zeros(1))  # 2 home - 8 relu(home - 0.5)
+    facts = facts_of(replace(model, function=replace(model.function, units=units)), problem)
+    assert facts.high == pytest.approx(21.5)  # rows reach 20.5
+    assert not facts.is_exact
+    assert "the true range may be narrower" in facts.sentences()[-1]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -31,7 +31,6 @@ from creases.show._figures._column_axes import (
 )
 from creases.tables import (
     CategoryEffect,
-    Importance,
     LevelGraph,
     NumberEffect,
     NumberGraph,
@@ -39,6 +38,9 @@ from creases.tables import (
     TableModel,
     model_graphs,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Values of a category that have a bar: those with the largest effects.
 LEVELS = 12
@@ -445,8 +447,8 @@ def _draw_categories(ax: Axes, effect: CategoryEffect, output: int) -> None:
     ax.set_xlim(-0.5, len(places) - 0.5)
 
 
-@check_arguments(importance=instance("Importance"))
-def plot_importance(importance: Importance, *, max_columns: int = 12, ax: Axes | None = None) -> Axes:
+@check_arguments(importance=instance("DataFrame"))
+def plot_importance(importance: pd.DataFrame, *, max_columns: int = 12, ax: Axes | None = None) -> Axes:
     """Plot the importance of columns as bars, the largest on top.
 
     Parameters
@@ -458,15 +460,14 @@ def plot_importance(importance: Importance, *, max_columns: int = 12, ax: Axes |
     ax
         Axes to draw on; new ones by default.
     """
-    count = min(check_count(max_columns, "max_columns"), len(importance.columns))
-    importance = _escape(importance)
+    values = importance["importance"].iloc[: check_count(max_columns, "max_columns")]
+    count = len(values)
     ax = style.get_axes(ax, 4.8, 0.6 + 0.28 * count)
     with style.style_context():
-        bars = ax.barh(np.arange(count), importance.values[:count], color=style.class_color(0), height=0.7)
-        ax.bar_label(bars, [format_number(float(value)) for value in importance.values[:count]], padding=3, fontsize=7)
-        ax.set_yticks(np.arange(count), importance.columns[:count])
+        bars = ax.barh(np.arange(count), values, color=style.class_color(0), height=0.7)
+        ax.bar_label(bars, [*map(format_number, values)], padding=3, fontsize=7)
+        ax.set_yticks(np.arange(count), [*map(_escape, values.index)])
         ax.invert_yaxis()
         ax.margins(x=0.12)
-        unit = importance.outputs[0] if len(importance.outputs) == 1 else "class scores"
-        ax.set_xlabel(f"importance, in {unit}")
+        ax.set_xlabel(f"importance, in {_escape(importance.attrs['unit'])}")
     return ax

@@ -76,13 +76,11 @@ def _interactions(run: SavedRun) -> list[Section]:
     """Return a bar for each of the pairs of columns that interact most."""
     problem = run.data.problem
     found = interactions(run.net, problem.X[run.data.train], **names_of(run.data.problem))
-    pairs = [(pair, float(value)) for pair, value in zip(found.pairs, found.values, strict=True) if value > 0][:PAIRS]
+    pairs = [*found.head(PAIRS).itertuples(index=False, name=None)]
     if not pairs:
         return []
     text = f"Pairs of columns where the effect of one depends on the value of the other, {_unit(run)}."
-    bars = [
-        {"name": " × ".join(pair), "share": value / pairs[0][1], "text": format_number(value)} for pair, value in pairs
-    ]
+    bars = [{"name": f"{a} × {b}", "share": size / pairs[0][2], "text": format_number(size)} for a, b, size in pairs]
     return [{"title": "Interactions", "text": text, "bars": bars}]
 
 

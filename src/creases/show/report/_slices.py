@@ -104,8 +104,8 @@ def column_weights(net: Network, data: TableSplit) -> dict[str, float]:
     That is the mean size of the coefficient times the standard deviation of the column.
     """
     problem = data.problem
-    found = importance(net, problem.X[data.train], **names_of(problem))
-    return dict(zip(found.columns, found.values.tolist(), strict=True))
+    weights: dict[str, float] = importance(net, problem.X[data.train], **names_of(problem))["importance"].to_dict()
+    return weights
 
 
 def names_of(problem: Problem) -> dict[str, Any]:

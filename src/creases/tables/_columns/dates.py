@@ -16,7 +16,7 @@ from creases._typing import Floats
 from creases.tables._columns.axes import Axis, date_text, days_axis
 from creases.tables._columns.clocks import hour_label, read_clock
 from creases.tables._columns.codec import CHANGE, CIRCLES, Codec, EncodedColumn, Feature, Ranges, Steps
-from creases.tables._columns.nodes import FIRST_YEAR, LAST_YEAR, If, Input, Name
+from creases.tables._columns.nodes import FIRST_YEAR, LAST_YEAR, If, Input, Name, Whole
 from creases.tables._reading.columns import Column
 
 if TYPE_CHECKING:
@@ -260,12 +260,12 @@ class DateFormat(Codec):
 
         def days_before(month: Any) -> Any:
             """Return the days before a month of the year; month 13 begins the next year."""
-            return _quotient(month * 367 - 362, 12) + If(month < 3, 0, leap - 2)  # first with a February of 30 days
+            return Whole((month * 367 - 362) / 12) + If(month < 3, 0, leap - 2)  # first with a February of 30 days
 
         past = year - 1
         stages[2] |= {
             f"leap{k}": If((year % 4).equals(0) & ((year % 100 > 0) | (year % 400).equals(0)), 1, 0),
-            f"years{k}": past * 365 + _quotient(past, 4) - _quotient(past, 100) + _quotient(past, 400),  # in days
+            f"years{k}": past * 365 + Whole(past / 4) - Whole(past / 100) + Whole(past / 400),  # in days
         }
         stages.append({f"before{k}": days_before(month), f"after{k}": days_before(month + 1)})
         wrong |= (hour > 23) | (year < FIRST_YEAR) | (year > LAST_YEAR) | (month < 1) | (month > 12)
@@ -278,18 +278,20 @@ class DateFormat(Codec):
             "hour": clock,
             "days": days - date.fromisoformat(self.first).toordinal() + clock / 24,
         }
-        is_missing = Name(f"missing{k}").equals(1)
-        nodes = [If(is_missing, mean, numbers[part]) for mean, part in zip(column.means, self.parts, strict=True)]
-        return Steps(stages, nodes, flaw, Name(f"missing{k}"))
+        return self.split(column, f"missing{k}", stages, numbers, flaw)
+
+    def split(
+        self, column: EncodedColumn, gap: str, stages: list[dict[str, Any]], numbers: dict[str, Any], flaw: Any
+    ) -> Steps:
+        """Return stages with the numbers of the parts, or their means where a cell is missing, as a step says."""
+        is_gap = Name(gap).equals(1)
+        nodes = [If(is_gap, mean, numbers[part]) for mean, part in zip(column.means, self.parts, strict=True)]
+        return Steps(stages, nodes, flaw, Name(gap))
 
     def exported_cell(self, column: EncodedColumn, values: Floats) -> Any:
         """Return a date that programs read, to the second."""
         moment = np.datetime64(self.first, "s") + np.timedelta64(round(float(values[self.main]) * 86_400), "s")
         return str(moment).replace("T", " ")
-
-
-def _quotient(value: Any, by: int) -> Any:
-    return (value - value % by) / by
 
 
 def date_numbers(moments: NDArray[Any], first: str, *, whole_months: bool) -> dict[str, Floats]:

@@ -31,12 +31,13 @@ from creases.tables._columns.numbers import (
 )
 from creases.tables._columns.parts import PART_KINDS, Part
 from creases.tables._columns.scales import ScaleFormat
+from creases.tables._columns.stamps import StampFormat, find_stamps
 from creases.tables._reading.columns import Column, Marks
 
 #: All codecs, by the first of their kinds as they are called in files.
 _CODECS = (
-    NumberFormat, Levels, Lookup, ScaleFormat, IntervalFormat, DateFormat, TimeFormat, DurationFormat, CoordinateFormat,
-    YesNo,
+    NumberFormat, Levels, Lookup, ScaleFormat, IntervalFormat, DateFormat, StampFormat, TimeFormat, DurationFormat,
+    CoordinateFormat, YesNo,
 )  # fmt: skip
 CODECS: dict[str, type[Codec]] = {each.kinds[0]: each for each in _CODECS}
 
@@ -196,16 +197,17 @@ def detect_kinds(
     codes = {column.part.source for column in parts}
 
     def find(column: Column, marks: Marks) -> ColumnKind:
-        known = column.without(marks)
+        known, kind_given = column.without(marks), given.get(column.name)
         if column.name in split:
             names = list_some([repr(part.name) for part in parts if part.part.source == column.name])
             return ColumnKind(column.name, split[column.name], Levels(), f"read as {names}", True, marks=marks)
-        if column.part is not None and column.part.kind == "code" and column.name not in given:
+        if column.part is not None and column.part.kind == "code" and kind_given is None:
             return ColumnKind(column.name, "category", Levels(), column.part.describe(), marks=marks, part=column.part)
-        if given.get(column.name) == "code" and not column.is_text and column.name in codes:
+        is_code = kind_given == "code" and column.name in codes
+        if is_code and not column.is_text:
             return ColumnKind(column.name, "ID", PLAIN, "a code, read by its beginning", True, marks=marks)
-        if given.get(column.name, "code") != "code" or (column.name in given and column.name not in codes):
-            return replace(impose_kind(known, given[column.name], commas=commas), marks=marks, part=column.part)
+        if kind_given is not None and not is_code:
+            return replace(impose_kind(known, kind_given, commas=commas), marks=marks, part=column.part)
         is_target = column.name == target
         kind = detect_kind(known, wanted=column.name in wanted, is_target=is_target, commas=commas)
         has_numbers = is_target and not kind.read(known).is_text
@@ -225,12 +227,13 @@ def detect_kind(column: Column, *, wanted: bool = False, is_target: bool = False
         return ColumnKind(name, "empty", Levels(), "no values", left_out=True)
     if column.is_date and (dates := find_dates(column)) is not None:
         return _date_kind(column, dates)
-    if not column.is_text:
-        names = None if is_target else _name_kind(column, PLAIN, column.values)
-        return names or _number_kind(column, PLAIN, column.values, wanted=wanted)
-    numbers = find_format(column, commas=commas)
-    if numbers is not None and not is_target and (names := _name_kind(column, *numbers)) is not None:
-        return names
+    numbers = find_format(column, commas=commas) if column.is_text else (PLAIN, column.values)
+    if numbers is not None and not is_target:
+        is_plain = numbers[0] == PLAIN and not looks_like_id(name)
+        if is_plain and (stamps := find_stamps(replace(column, values=numbers[1]))) is not None:
+            return _date_kind(column, stamps)
+        if (names := _name_kind(column, *numbers)) is not None:
+            return names
     if numbers is not None and not _has_flaws(column, numbers[1]):
         return _number_kind(column, *numbers, wanted=wanted)
     if (words := _yes_no_words(column)) is not None:
@@ -275,8 +278,14 @@ def _read_as(column: Column, kind: str, commas: bool) -> tuple[ColumnKind | None
         return ColumnKind(name, kind, Levels(PLAIN if is_number else form[0] if form else None)), np.zeros(n)
     if kind in PART_KINDS:
         return None, unread
-    if kind in DateFormat.given:
-        dates = None if is_number else find_dates(column)
+    if kind in (*DateFormat.given, *StampFormat.given):
+        dates = (
+            find_stamps(column, is_given=True)
+            if kind in StampFormat.given
+            else None
+            if is_number
+            else find_dates(column)
+        )
         is_so = dates is not None and kind in dates.kinds[: 1 + dates.is_months]
         return (_date_kind(column, dates), np.zeros(n)) if dates is not None and is_so else (None, unread)
     if not column.is_text:

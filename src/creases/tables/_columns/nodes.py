@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partialmethod
 from typing import Any, Literal
 
+from creases._typing import Floats
+
 #: Texts of dates and times of day that are read, in which 0 stands for any digit. A time may have one digit before it.
 SHAPES = {
     "date": ("0000-00", *(f"0000-00-00{clock}" for clock in ("", " 00:00", "T00:00", " 00:00:00", "T00:00:00"))),
@@ -114,6 +116,22 @@ class Operation(Node):
     op: str
     a: Any
     b: Any
+
+
+@dataclass(frozen=True)
+class Whole(Node):
+    """The largest whole number that is not above a value."""
+
+    value: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Interpolate(Node):
+    """A piecewise-linear function of a step: straight between knots, constant outside."""
+
+    name: str
+    knots: Floats  #: (k,)
+    values: Floats  #: (k,)
 
 
 @dataclass(frozen=True)

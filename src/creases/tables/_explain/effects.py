@@ -98,11 +98,6 @@ class NumberEffect(OneLine):
 
         return pd.DataFrame(self.mean, index=pd.Index(self.grid, name=self.column), columns=list(self.outputs))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the mean as JSON-able data."""
-        mean = {"grid": self.grid.tolist(), "mean": self.mean.tolist()}
-        return {"column": self.column, "outputs": list(self.outputs), **mean}
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CategoryEffect(OneLine):
@@ -125,11 +120,6 @@ class CategoryEffect(OneLine):
 
         index = pd.Index(self.categories, name=self.column)
         return pd.DataFrame(self.mean, index=index, columns=list(self.outputs))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the mean as JSON-able data."""
-        mean = {"categories": list(self.categories), "rows": self.counts.tolist(), "mean": self.mean.tolist()}
-        return {"column": self.column, "outputs": list(self.outputs), **mean}
 
 
 @check_arguments(column=any_of(STRING, INTEGER), names=optional(sequence()), classes=optional(sequence()))

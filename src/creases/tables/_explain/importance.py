@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from creases._schema import INTEGER, optional, sequence
-from creases._text import OneLine, format_number
 from creases._typing import Floats, Ints
 from creases._validation import check_arguments, check_count, check_seed
 from creases.network import NetworkLike
@@ -23,62 +21,6 @@ if TYPE_CHECKING:
 BLOCK = 50_000
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Importance(OneLine):
-    """How much each column matters, as :func:`importance` returns it; largest first."""
-
-    columns: tuple[str, ...]  #: (c,)
-    values: Floats  #: (c,) in the units of the outputs, mean over them
-    by_output: Floats  #: (c, q)
-    outputs: tuple[str, ...]  #: (q,)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a table with a row for each column."""
-        import pandas as pd
-
-        data = {"importance": self.values}
-        if len(self.outputs) > 1:
-            data |= dict(zip(self.outputs, self.by_output.T, strict=True))
-        return pd.DataFrame(data, index=pd.Index(self.columns, name="column"))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-able data."""
-        return {"columns": list(self.columns), "values": self.values.tolist(), "outputs": list(self.outputs)}
-
-    def __str__(self) -> str:
-        width = max(map(len, self.columns))
-        pairs = zip(self.columns, self.values, strict=True)
-        return "\n".join(f"{name:<{width}}  {format_number(float(value))}" for name, value in pairs)
-
-
-@dataclass(frozen=True, eq=False)
-class Interactions:
-    """Pairs of columns that interact, as :func:`interactions` returns them; largest first."""
-
-    pairs: tuple[tuple[str, str], ...]  #: (p,)
-    values: Floats  #: (p,) in the units of the outputs, mean over them
-    n_pairs: int  #: pairs of rows that were compared
-    outputs: tuple[str, ...]  #: (q,)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a table with a row for each pair."""
-        import pandas as pd
-
-        first, second = zip(*self.pairs, strict=True) if self.pairs else ((), ())
-        return pd.DataFrame({"first": first, "second": second, "interaction": self.values})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-able data."""
-        return {"pairs": [list(pair) for pair in self.pairs], "values": self.values.tolist(), "n_pairs": self.n_pairs}
-
-    def __str__(self) -> str:
-        if not self.pairs:
-            return "no two columns interact on these rows"
-        names = [f"{first} x {second}" for first, second in self.pairs]
-        width = max(map(len, names))
-        return "\n".join(f"{n:<{width}}  {format_number(float(v))}" for n, v in zip(names, self.values, strict=True))
-
-
 @check_arguments(names=optional(sequence()), classes=optional(sequence()))
 def importance(
     net: NetworkLike,
@@ -88,24 +30,26 @@ def importance(
     classes: Sequence[Any] | None = None,
     target: str | None = None,
     scaling: ScalingLike | None = None,
-) -> Importance:
-    """Return how much each column matters at the rows, from the exact coefficients.
+) -> pd.DataFrame:
+    """Return how much each column matters at the rows, from the exact coefficients, the largest first.
 
     At each row the network is a linear function, and the contribution of a column is its coefficient there times its
     value. The importance of the column is the standard deviation of that contribution over all rows of the table, in
     the mean over the rows whose coefficients are taken: for a column of numbers the mean of ``|coefficient|`` times the
     column's standard deviation. For a category the contribution is the coefficient of the row's category. Several
-    classes count with their scores above the mean of all classes. The parameters are those of :func:`effects`.
+    classes count with their scores above the mean of all classes: the mean over the outputs, beside the importance for
+    each. The parameters are those of :func:`effects`.
 
     Examples
     --------
     >>> import creases
     >>> from creases.tables import importance
     >>> net = creases.read([([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0]), ([[1.0, 3.0]], [0.0])])  # relu(x0) + 3 relu(x1)
-    >>> print(importance(net, [[1.0, 1.0], [3.0, -1.0]], names=["age", "dose"]))
-    dose  1.5
-    age   1
+    >>> importance(net, [[1.0, 1.0], [3.0, -1.0]], names=["age", "dose"])["importance"].to_dict()
+    {'dose': 1.5, 'age': 1.0}
     """
+    import pandas as pd
+
     table = make_table(net, X, names=names, classes=classes, target=target, scaling=scaling, scores="above the mean")
     packed = table.net.pattern(table.to_network(table.X)).reshape(len(table.X), -1)
     first, counts = np.zeros(1, np.int64), np.array([len(table.X)])
@@ -120,10 +64,13 @@ def importance(
         variance = np.einsum("kqi,ij,kqj->kq", weights, part.T @ part / len(part), weights).clip(min=0)
         sizes.append(np.average(np.sqrt(variance), axis=0, weights=counts))  # over pieces with so many rows
     by_output = np.stack(sizes)
-    values = by_output.mean(axis=1)
-    order = np.argsort(-values, kind="stable")
-    columns = tuple(table.columns[k].name for k in order)
-    return Importance(columns, values[order], by_output[order], table.outputs)
+    order = np.argsort(-by_output.mean(axis=1), kind="stable")
+    data = {"importance": by_output[order].mean(axis=1)}
+    if len(table.outputs) > 1:
+        data |= dict(zip(table.outputs, by_output[order].T, strict=True))
+    frame = pd.DataFrame(data, index=pd.Index([table.columns[k].name for k in order], name="column"))
+    frame.attrs["unit"] = table.outputs[0] if len(table.outputs) == 1 else "class scores"
+    return frame
 
 
 @check_arguments(names=optional(sequence()), classes=optional(sequence()), max_columns=INTEGER)
@@ -138,7 +85,7 @@ def interactions(
     max_pairs: int = 2000,
     max_columns: int = 30,
     seed: int = 0,
-) -> Interactions:
+) -> pd.DataFrame:
     """Return the pairs of columns that interact, ranked: the effect of one depends on the value of the other.
 
     For two rows x and z and columns j and k, the mixed second difference is
@@ -156,12 +103,15 @@ def interactions(
     >>> from creases.tables import interactions
     >>> net = creases.read([([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])])
     >>> print(interactions(net, [[1.0, 1.0, 1.0], [-1.0, -1.0, -1.0]]))  # relu(x0 + x1) + relu(x2)
-    x0 x x1  2
+      first second  interaction
+    0    x0     x1          2.0
     """
+    import pandas as pd
+
     table = make_table(net, X, names=names, classes=classes, target=target, scaling=scaling, scores="above the mean")
     check_count(max_pairs, "max_pairs")
     check_seed(seed)
-    ranked = importance(table.net, table.X, names=table.names, classes=classes, scaling=scaling).columns[:max_columns]
+    ranked = importance(table.net, table.X, names=table.names, classes=classes, scaling=scaling).index[:max_columns]
     columns = [column for column in table.columns if column.name in ranked]
     x, z = _row_pairs(len(table.X), max_pairs, seed)
     single = [_swap(table, x, z, column) for column in columns]
@@ -172,10 +122,11 @@ def interactions(
         difference = base - single[i] - single[j] + _swap(table, x, z, first, second)
         value = float(np.abs(difference).mean())
         if value > tiny:
-            results.append((value, first.name, second.name))
-    results.sort(key=lambda result: -result[0])
-    values = np.array([value for value, _, _ in results])
-    return Interactions(tuple((a, b) for _, a, b in results), values, len(x), table.outputs)
+            results.append((first.name, second.name, value))
+    results.sort(key=lambda result: -result[2])
+    frame = pd.DataFrame(results, columns=["first", "second", "interaction"])
+    frame.attrs["pairs of rows"] = len(x)
+    return frame
 
 
 def _row_pairs(n: int, max_pairs: int, seed: int) -> tuple[Ints, Ints]:

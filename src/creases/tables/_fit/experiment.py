@@ -38,6 +38,7 @@ from creases.tables._folder.folder import SNAPSHOTS_FOLDER, RunFile
 from creases.tables._folder.settings import RunSettings
 from creases.tables._model.grown_model import GrownModel, SavedRun, make_grown_model
 from creases.tables._reading.files import is_stream
+from creases.tables._reading.table import ReadOptions
 from creases.tables._scores.metrics import choose_threshold
 from creases.tables._split.rows import fold_weights
 from creases.tables._split.split import TableSplit
@@ -310,7 +311,7 @@ class Experiment:
     def table_model(self) -> GrownModel:
         """Return the network as a model of the table, with its history."""
         problem, snapshots = self.data.problem, () if self.snapshots is None else tuple(self.snapshots)
-        settings = RunSettings(problem.name, problem.target or None, config=self.config)
+        settings = RunSettings(problem.name, target=problem.target or None, config=self.config)
         run = SavedRun(settings, self.data, self.history, snapshots, "")
         return make_grown_model(self.network, self.data, threshold=self.threshold, run=run, **self.data.table_names)
 
@@ -498,9 +499,9 @@ def grow_table(
     if is_stream(table) or find_table_files(table, header=header):
         hint = "use creases.fit_table, which reads tables larger than memory, or one file"
         raise InputError("table", "fit in memory: a network grows on all rows at once", hint=hint)
-    reading = {"target": target, "task": task, "inputs": inputs, "drop": tuple(drop), "kinds": kinds}
-    reading |= {"codes": codes, "missing_marks": missing_marks}
-    problem = read_problem(table, reading | {"missing": missing, "header": header})
+    given: dict[str, Any] = {"target": target, "task": task, "missing": missing, "inputs": inputs, "drop": tuple(drop)}
+    given |= {"kinds": kinds, "codes": codes, "missing_marks": missing_marks}
+    problem = read_problem(table, header, ReadOptions(**given))
     warn_of_columns(problem.encoding)
     data = TableSplit.from_problem(problem, config)
     experiment = Experiment(data, config, snapshots=Snapshots(data.scaling))

@@ -17,7 +17,7 @@ from creases.tables._model.row_model import count_rows
 from creases.tables._model.schema import Facts, FitOptions, RowSchema
 from creases.tables._model.table_model import TableModel
 from creases.tables._reading.files import is_stream
-from creases.tables._reading.table import read_table
+from creases.tables._reading.table import ReadOptions, read_with
 from creases.tables._scores.metrics import best_threshold
 from creases.tables._split.split import CurveConfig, TableSplit, describe_crossings
 from creases.tables._stages.families import family_with_exposure
@@ -111,9 +111,9 @@ def fit_table(
     options |= {} if shapes is None else {"shapes": shapes}
     hint = "options of growth belong to creases.tables.grow_table or creases grow"
     config = make_config(CurveConfig, options, "a fit", hint)
-    reading: dict[str, Any] = {"target": target, "task": task, "inputs": inputs, "drop": tuple(drop)}
-    reading |= {"kinds": kinds, "codes": codes, "missing": missing, "weight": weight, "exposure": exposure}
-    reading |= {"groups": groups, "time": time, "missing_marks": missing_marks, "lookups": True}
+    given: dict[str, Any] = {"target": target, "task": task, "missing": missing, "inputs": inputs, "drop": tuple(drop)}
+    given |= {"kinds": kinds, "codes": codes, "weight": weight, "exposure": exposure, "groups": groups, "time": time}
+    reading = ReadOptions(**given, missing_marks=missing_marks, lookups=True)
     if isinstance(target, list | tuple):
         return _fit_several(table, reading, config)
     where: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "address": address, "max_memory": max_memory}
@@ -124,17 +124,17 @@ def fit_table(
             return _fit_files(files, reading, config, **where)
     if found := find_table_files(table, header=header, max_memory=max_memory):
         return _fit_files(found, reading, config, **where)
-    return fit_problem(read_problem(table, reading | {"header": header}), config)
+    return fit_problem(read_problem(table, header, reading), config)
 
 
 def fit_settings(settings: FitSettings) -> TableModel:
     """Fit curves, planes and units to the table that settings name."""
     if (files := settings.find_files()) is None:
         return fit_problem(settings.load_problem(), settings.config)
-    return _fit_files(files, settings._reading, settings.config, max_memory=settings.max_memory)
+    return _fit_files(files, settings, settings.config, max_memory=settings.max_memory)
 
 
-def _fit_files(files: TableFiles, reading: Mapping[str, Any], config: CurveConfig, **engine: Any) -> TableModel:
+def _fit_files(files: TableFiles, reading: ReadOptions, config: CurveConfig, **engine: Any) -> TableModel:
     """Fit files larger than memory, stages by a sample, coefficients by sums over all rows: see :func:`open_table`."""
     from creases.tables._fit.doubtful_columns import warn_of_columns
     from creases.tables._streaming.table import open_table  # imports scipy
@@ -165,23 +165,23 @@ def fit_problem(problem: Problem, config: CurveConfig) -> TableModel:
     return fit_curve_model(data, config, **data.table_names)
 
 
-def _fit_several(table: Any, reading: dict[str, Any], config: CurveConfig) -> TableModel:
+def _fit_several(table: Any, reading: ReadOptions, config: CurveConfig) -> TableModel:
     """Fit several columns of values of a DataFrame together."""
     from creases.tables._fit.doubtful_columns import settle_columns, warn_of_columns
 
-    names = [str(name) for name in reading["target"]]
+    names = [str(name) for name in reading.target]
     if not hasattr(table, "columns") or not hasattr(table, "iloc"):
         raise InputError("table", "be a DataFrame for several targets", type(table).__name__)
     unknown = [name for name in names if name not in table.columns]
     if unknown or len(set(names)) < len(names) or not names:
         raise InputError("target", "be different columns of the table", repr(names))
-    if reading["task"] == "classification":
+    if reading.task == "classification":
         raise InputError("target", "be one column of classes", repr(names))
-    if reading["exposure"] is not None:
+    if reading.exposure is not None:
         raise InputError("exposure", "be given for one target", repr(names))
     rows = table.dropna(subset=names)
-    options = {**reading, "task": "regression", "drop": (*reading["drop"], *names[1:])}
-    problem = read_table(rows, **options | {"target": names[0]})
+    drop = (*reading.drop, *names[1:])
+    problem = read_with(rows, None, replace(reading, target=names[0], task="regression", drop=drop))
     kept = rows if problem.rows is None else rows.iloc[problem.rows]
     try:
         y = kept[names].to_numpy(np.float64)
@@ -196,15 +196,15 @@ def _fit_several(table: Any, reading: dict[str, Any], config: CurveConfig) -> Ta
     return fit_curve_model(data, config, encoding=problem.encoding, **named)
 
 
-def read_problem(table: Any, reading: Mapping[str, Any]) -> Problem:
+def read_problem(table: Any, header: bool | None, reading: ReadOptions) -> Problem:
     """Return a table as a problem; one that is a problem is not read again."""
     if isinstance(table, Problem):
-        for name, value in reading.items():
+        for name, value in {"header": header, **vars(reading)}.items():
             if name != "lookups" and value not in (None, (), "indicate"):
                 raise InputError(name, "not be given for a problem, which has been read", repr(value))
         return table
     if isinstance(table, str | Path) or hasattr(table, "columns"):
-        return read_table(table, **reading)
+        return read_with(table, header, reading)
     raise InputError("table", "be a DataFrame, a file or a problem", type(table).__name__)
 
 

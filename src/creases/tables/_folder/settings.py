@@ -8,10 +8,9 @@ import json
 import os
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from creases.problems import Problem, names
 from creases.problems import get as get_problem
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._folder.folder import RunFile
-from creases.tables._reading.table import read_table
+from creases.tables._reading.table import ReadOptions, read_with
 from creases.tables._split.split import CurveConfig, TableSplit
 
 if TYPE_CHECKING:
@@ -30,10 +29,6 @@ if TYPE_CHECKING:
     from creases.tables._streaming.files import TableFiles
 
 _VERSION = 6
-
-
-#: Settings of how a table is read.
-_READING = ("target", "task", "missing", "inputs", "drop", "kinds", "codes", "missing_marks")
 
 
 #: Tables of more numbers are not stored again beside their model.
@@ -62,7 +57,7 @@ def _load_rows(folder: Path) -> Problem:
 
 
 @dataclass(frozen=True)
-class TableSettings(ABC):
+class TableSettings(ReadOptions, ABC):
     """A table and how to read it; with the options of what is made of it."""
 
     kind: ClassVar[str]  #: what is made of the table, in the file of the settings
@@ -70,15 +65,7 @@ class TableSettings(ABC):
     result: ClassVar[str]  #: what it is called
 
     data: str  #: a file, a folder or a pattern, by its absolute path, or the name of a built-in problem
-    target: str | None = None
-    task: Literal["classification", "regression"] | None = None
-    missing: Literal["indicate", "mean", "drop", "error"] = "indicate"
     header: bool | None = None
-    inputs: tuple[str, ...] | None = None  #: columns to predict from; None for all that can be used
-    drop: tuple[str, ...] = ()  #: columns to leave out
-    kinds: Mapping[str, str] | None = None  #: kinds of columns, instead of what they look like
-    codes: Mapping[str, list[float]] | None = None  #: numbers that are levels of their own, by column
-    missing_marks: tuple[str, ...] | None = None  #: texts that stand for a missing value; None for the usual ones
     config: Any = None  #: the options
     stored: tuple[Path, str] | None = field(
         default=None, compare=False
@@ -101,19 +88,15 @@ class TableSettings(ABC):
     def load_split(self) -> TableSplit:
         """Return the rows that the settings name, split; of a table that is read in blocks a sample."""
 
-    @property
-    def _reading(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _READING}
-
     def _read(self) -> Problem:
         """Return the table of one file, or the built-in problem."""
         if self.stored is not None:
             return _load_rows(self.stored[0])
         if self.is_file:
-            return read_table(self.data, header=self.header, **self._reading)
-        for name in (*_READING, "weight", "exposure", "groups", "time"):
-            if name != "missing" and getattr(self, name, None):
-                raise InputError(name, "not be given for a built-in problem", f"{getattr(self, name)!r}")
+            return read_with(self.data, self.header, self)
+        for name in [entry.name for entry in fields(ReadOptions) if entry.name not in ("missing", "lookups")]:
+            if value := getattr(self, name):
+                raise InputError(name, "not be given for a built-in problem", f"{value!r}")
         return get_problem(self.data)
 
     def digest(self) -> str:
@@ -203,11 +186,8 @@ class FitSettings(TableSettings):
     verb = "fit"
     result = "model of a table"
 
+    lookups: bool = field(default=True, kw_only=True)
     config: CurveConfig = field(default_factory=CurveConfig)
-    weight: str | None = None  #: column of the rows' weights
-    exposure: str | None = None  #: column that targets are divided by
-    groups: str | None = None  #: column whose rows are held out together
-    time: str | None = None  #: column by which the last rows are held out
     max_memory: float | None = None  #: bytes that a fit may take; a table that would take more is read in blocks
 
     @staticmethod
@@ -222,11 +202,6 @@ class FitSettings(TableSettings):
         from creases.tables._streaming.find import find_table_files
 
         return find_table_files(self.data, header=self.header, max_memory=self.max_memory)
-
-    @property
-    def _reading(self) -> dict[str, Any]:
-        own = {name: getattr(self, name) for name in ("weight", "exposure", "groups", "time")}
-        return {**super()._reading, **own, "lookups": True}
 
     def load_problem(self) -> Problem:
         """Return the problem that the settings name; of a table that is read in blocks a sample of its rows."""
@@ -246,7 +221,7 @@ class FitSettings(TableSettings):
             return TableSplit.from_problem(self.load_problem(), self.config)
         from creases.tables._streaming.table import open_table
 
-        with open_table(files, self._reading, self.config, max_memory=self.max_memory) as table:
+        with open_table(files, self, self.config, max_memory=self.max_memory) as table:
             return TableSplit.from_problem(table, self.config) if isinstance(table, Problem) else table.data
 
 

@@ -91,7 +91,7 @@ def _fill(template: str, **parts: Any) -> Any:
 
 _TEMPLATES: dict[Any, str] = {op: f"a {op} b" for op in ("+", "-", "*", "/", "%", "<", "and", "or")}
 _TEMPLATES |= {"=": "a == b", "min": "min(a, b)", "max": "max(a, b)"}
-_TEMPLATES |= {nodes.If: "yes if condition else no", steps.Exp: "math.exp(value)"}
+_TEMPLATES |= {nodes.If: "yes if condition else no", steps.Exp: "math.exp(value)", nodes.Whole: "math.floor(value)"}
 
 
 def _python(node: Any, inputs: Sequence[nodes.Input]) -> Any:
@@ -105,10 +105,10 @@ def _python(node: Any, inputs: Sequence[nodes.Input]) -> Any:
             return _value(node)
         case nodes.Name(name):
             return ast.Name(name)
-        case nodes.If() | nodes.Operation() | steps.Exp():
+        case nodes.If() | nodes.Operation() | steps.Exp() | nodes.Whole():
             template = _TEMPLATES[node.op if isinstance(node, nodes.Operation) else type(node)]
             return _fill(template, **{name: _python(part, inputs) for name, part in vars(node).items() if name != "op"})
-        case steps.Interpolate(name, knots, values):
+        case nodes.Interpolate(name, knots, values):
             return _fill("interpolate(x, q, v)", x=ast.Name(name), q=knots.tolist(), v=values.tolist())
         case steps.Dot(each, weights, constant, is_positive):
             template = "max(weigh(u, w, c), 0.0)" if is_positive else "weigh(u, w, c)"
@@ -284,7 +284,9 @@ class _Sql:
                 return _OPERATORS[op](write(a), write(b))
             case steps.Exp(value):
                 return self.call("EXP", write(value))
-            case steps.Interpolate(name, knots, values):
+            case nodes.Whole(value):  # in PostgreSQL % takes no floats
+                return exp.cast(self.call("FLOOR", write(value)), "bigint")
+            case nodes.Interpolate(name, knots, values):
                 x, first = self.step(name), values[0].item()
                 pairs = [(x <= knots[0].item(), first)]
                 for q, end, v, slope in zip(knots, knots[1:], values, np.diff(values) / np.diff(knots), strict=False):

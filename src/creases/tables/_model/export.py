@@ -18,12 +18,12 @@ from creases._typing import Bools, Floats
 from creases.errors import InputError, RequestError
 from creases.tables._columns.codec import UNKNOWN, Feature
 from creases.tables._columns.levels import Levels
-from creases.tables._columns.nodes import Input
+from creases.tables._columns.nodes import Input, Interpolate
 from creases.tables._encoding.columns import ColumnEncoding
 from creases.tables._model import run_export
 from creases.tables._model.dialects import sql_names, write_python, write_sql
 from creases.tables._model.onnx_export import write_onnx
-from creases.tables._model.program import Dot, Interpolate, Program, make_program
+from creases.tables._model.program import Dot, Program, make_program
 from creases.tables._model.schema import RowFunction
 from creases.tables._model.sheet import write_sheet
 from creases.tables._reading.columns import from_texts

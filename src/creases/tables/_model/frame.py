@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from creases._typing import Floats
+from creases._validation import check_number
 from creases.errors import InputError
 from creases.tables._encoding.encoding import Unusual
-from creases.tables._model.intervals import check_coverage, predict_intervals, predict_sets
+from creases.tables._model.intervals import predict_intervals, predict_sets
 from creases.tables._model.schema import RowFunction
 from creases.tables._stages.families import probabilities
 
@@ -53,7 +54,8 @@ def _bound(model: RowFunction, X: Floats, coverage: float | None, by: str | None
         if by is not None:
             raise InputError("by", "come with a coverage", repr(by), "add {0}", [("coverage", 0.9)])
         return {}
-    share, schema = f"{100 * check_coverage(coverage):g} %", model.schema
+    check_number(coverage, "coverage", above=0, below=1)
+    share, schema = f"{100 * coverage:g} %", model.schema
     if schema.classes is None:
         low, high = predict_intervals(model, X, coverage, by).T
         return {f"least {schema.target} at {share}": low, f"largest {schema.target} at {share}": high}

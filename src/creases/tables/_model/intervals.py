@@ -16,6 +16,7 @@ import numpy as np
 
 from creases._files import open_npz, write_atomically
 from creases._typing import Floats, Ints
+from creases._validation import check_number
 from creases.errors import FileError, InputError
 from creases.tables._columns.levels import Lookup
 from creases.tables._folder.folder import RunFile
@@ -150,17 +151,11 @@ def predict_sets(
     return [np.flatnonzero(row) for row in is_likely]
 
 
-def check_coverage(coverage: Any) -> float:
-    """Return a coverage, which is a share of the rows."""
-    from creases._validation import check_number
-
-    return check_number(coverage, "coverage", above=0, below=1)
-
-
 def _quantiles(
     model: RowFunction, held: HeldRows, errors: Floats, X: Floats, coverage: float, by: str | None
 ) -> Floats:
     """Return the error (n,) that the coverage allows for encoded rows X (n, d): of all rows, or of those of a group."""
+    check_number(coverage, "coverage", above=0, below=1)
     result = np.full(len(X), conformal_quantile(errors, held.weight, coverage))
     if by is None:
         return result

@@ -162,7 +162,9 @@ class _Graph:
                 return self.add(_OPERATORS[op], [self.write(a), self.write(b)], **options)
             case steps.Exp(value):
                 return self.add("Exp", [self.write(value)])
-            case steps.Interpolate(name, knots, values):
+            case nodes.Whole(value):
+                return self.add("Floor", [self.write(value)])
+            case nodes.Interpolate(name, knots, values):
                 changes = np.diff(np.diff(values) / np.diff(knots), prepend=0.0, append=0.0)
                 x = self.add("Min", [self._columns[name], self.number(knots[-1])])
                 beyond = self.add("Relu", [self.add("Sub", [x, self.constant(knots[None])])])

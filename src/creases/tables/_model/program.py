@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from creases._typing import Floats
-from creases.tables._columns.nodes import If, Input, Name, Node, Operation
+from creases.tables._columns.nodes import If, Input, Interpolate, Name, Node, Operation
 from creases.tables._model.schema import RowFunction
 from creases.tables._reading.columns import MARKS, NONE, Marks
 from creases.tables._stages.families import log_odds
@@ -25,15 +25,6 @@ class Exp(Node):
     """The exponential of a value."""
 
     value: Any
-
-
-@dataclass(frozen=True, eq=False)
-class Interpolate(Node):
-    """A piecewise-linear function of a step: straight between knots, constant outside."""
-
-    name: str
-    knots: Floats  #: (k,)
-    values: Floats  #: (k,)
 
 
 @dataclass(frozen=True, eq=False)

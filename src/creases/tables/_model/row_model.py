@@ -102,9 +102,9 @@ class RowModel(RowFunction):
         of such a size are less exact. ``by`` names a column of categories or of yes and no: the coverage then holds
         within each of its values that has rows enough.
         """
-        from creases.tables._model.intervals import check_coverage, predict_intervals
+        from creases.tables._model.intervals import predict_intervals
 
-        return predict_intervals(self, self.encode(rows).warn(), check_coverage(coverage), by)
+        return predict_intervals(self, self.encode(rows).warn(), coverage, by)
 
     def predict_set(
         self, rows: Any, coverage: float = 0.9, *, by: str | None = None, by_class: bool = False
@@ -115,9 +115,9 @@ class RowModel(RowFunction):
         each class are held with the coverage, rare ones too, and not only all rows together. ``by`` is as for
         :meth:`predict_interval`.
         """
-        from creases.tables._model.intervals import check_coverage, predict_sets
+        from creases.tables._model.intervals import predict_sets
 
-        sets = predict_sets(self, self.encode(rows).warn(), check_coverage(coverage), by, by_class=by_class)
+        sets = predict_sets(self, self.encode(rows).warn(), coverage, by, by_class=by_class)
         return [tuple(self.schema.label_values[numbers].tolist()) for numbers in sets]
 
     def explain(self, rows: Any) -> RowExplanations:

@@ -19,7 +19,7 @@ import zipfile
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from math import exp
+from math import exp, floor
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -239,6 +239,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "VALUE": lambda text: float(text) if text.isdigit() else np.nan,
     "MAX": lambda *values: float(np.max(np.hstack(values).astype(float))),
     "MIN": lambda *values: float(np.min(values)),
+    "INT": floor,
     "MOD": lambda a, b: a % b,
     "AND": lambda *values: all(values),
     "OR": lambda *values: any(values),

@@ -121,7 +121,9 @@ class _Book:
                 return f"{'MOD' if op == '%' else op.upper()}({self.formula(a)},{self.formula(b)})"
             case steps.Exp(value):
                 return f"EXP({self.formula(value)})"
-            case steps.Interpolate(name, knots, values):
+            case nodes.Whole(value):
+                return f"INT({self.formula(value)})"
+            case nodes.Interpolate(name, knots, values):
                 changes = np.diff(np.diff(values) / np.diff(knots), prepend=0.0, append=0.0)
                 bends, x = self.store(knots.tolist()), f"MIN({self.step(name)},{self.store([float(knots[-1])])})"
                 rise = f"SUMPRODUCT(({x}>{bends})*({x}-{bends})*{self.store(changes.tolist())})"

@@ -8,7 +8,6 @@ import io
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from itertools import dropwhile, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -241,7 +240,7 @@ def frame_columns(frame: pd.DataFrame) -> list[Column]:
         if types.is_float_dtype(series.dtype):
             values = series.to_numpy(np.float64, na_value=np.nan)
         else:
-            values = series.to_numpy() if is_plain else _objects(series.astype(object))
+            values = series.to_numpy() if is_plain else series.astype(object).to_numpy()
         columns.append(from_values(name, values))
     return columns
 
@@ -277,53 +276,30 @@ def _frame(rows: Any, names: Sequence[str]) -> pd.DataFrame:
 
 
 def read_parquet(path: Path) -> list[Column]:
-    """Read the columns of a Parquet file, with pyarrow if it is installed, else with pandas."""
+    """Read the columns of a Parquet file."""
+    import pyarrow.parquet
+
+    from creases.tables._reading.cells import raw_cells  # imports pyarrow
+
     try:
-        with open_regular(path) as file:
-            start = file.read(4)
+        with open_regular(path) as opened:
+            start = opened.read(4)
     except OSError as problem:
         raise FileError(f"cannot read {path}: {problem.strerror}") from None
     if start != b"PAR1":
         raise FileError(f"cannot read {path}: it is not a Parquet file (it does not start with PAR1), or damaged")
     try:
-        columns = _with_pyarrow(path)
-        if columns is None:
-            frame = import_module("pandas").read_parquet(path)
-            columns = [from_values(str(name), _objects(frame.iloc[:, i])) for i, name in enumerate(frame.columns)]
+        file = pyarrow.parquet.ParquetFile(path)
+        check_width(path, len(file.schema_arrow))
+        table = file.read()
+        table = table.select([k for k, name in enumerate(table.column_names) if not name.startswith(INDEX)])
+        names = distinct_names(table.column_names)
+        pairs = zip(names, table.columns, strict=True)
+        return [raw_cells(name, column.combine_chunks(), is_text_file=False).expand() for name, column in pairs]
     except InputError:
         raise
-    except ImportError:
-        hint = "pip install pyarrow, or save it as CSV or NPZ"
-        raise FileError(f"cannot read {path}: Parquet needs pyarrow; {hint}") from None
     except (OSError, ValueError, NotImplementedError) as error:  # pyarrow's errors are among these
         raise FileError(f"cannot read {path} as Parquet: {in_one_line(error)}") from None
-    names = distinct_names([column.name for column in columns])
-    return [replace(column, name=name) for name, column in zip(names, columns, strict=True)]
-
-
-def _with_pyarrow(path: Path) -> list[Column] | None:
-    try:
-        parquet = import_module("pyarrow.parquet")
-    except ImportError:
-        return None
-    from creases.tables._reading.cells import raw_cells  # imports pyarrow
-
-    file = parquet.ParquetFile(path)
-    check_width(path, len(file.schema_arrow))
-    table = file.read()
-    columns = zip(table.column_names, table.columns, strict=True)
-    return [
-        raw_cells(str(name), column.combine_chunks(), is_text_file=False).expand()
-        for name, column in columns
-        if not name.startswith(INDEX)
-    ]
-
-
-def _objects(values: Iterable[Any]) -> NDArray[Any]:
-    listed = list(values)
-    result = np.empty(len(listed), object)
-    result[:] = listed
-    return result
 
 
 def read_npz(path: Path) -> list[Column]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from operator import index
 from pathlib import Path
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from creases._schema import BOOL, DICT, STRING, optional, sequence
 from creases._text import list_names, list_some, plural
 from creases._typing import Floats, Task
-from creases._validation import check_arguments, check_choice
+from creases._validation import check_argument, check_arguments, check_choice
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._columns.kinds import ColumnKind, detect_kind, detect_kinds, set_codes
@@ -29,7 +29,7 @@ from creases.tables._encoding.encoding import (
     fit_encoding,
     label_kind,
 )
-from creases.tables._reading.columns import Column
+from creases.tables._reading.columns import Column, Marks
 from creases.tables._reading.files import csv_columns, frame_columns, read_raw_columns
 
 if TYPE_CHECKING:
@@ -39,6 +39,43 @@ Names = Sequence[str | int]
 
 #: Columns that a message describes one by one; more are only named.
 DETAILED = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions:
+    """How a table is read: :func:`read_table` says what each option does."""
+
+    target: Any = None
+    task: Task | None = None
+    missing: Missing = "indicate"
+    inputs: Names | None = None
+    drop: Names = ()
+    kinds: Mapping[str, str] | None = None
+    codes: Mapping[str, Any] | None = None
+    weight: str | int | None = None
+    exposure: str | int | None = None
+    groups: str | int | None = None
+    time: str | int | None = None
+    missing_marks: Sequence[str] | None = None
+    lookups: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice(self.task or "regression", ("classification", "regression"), "task")
+        check_choice(self.missing, ("indicate", "mean", "drop", "error"), "missing")
+        checks = {"inputs": optional(sequence()), "drop": sequence(), "kinds": optional(DICT), "codes": optional(DICT)}
+        for name, kind in (checks | {"missing_marks": optional(sequence(STRING))}).items():
+            check_argument(getattr(self, name), kind, name)
+
+    @property
+    def aside(self) -> dict[str, str | int]:
+        """The columns that say something of rows, by what they are for."""
+        uses = {"weight": self.weight, "exposure": self.exposure, "groups": self.groups, "time": self.time}
+        return {use: column for use, column in uses.items() if column is not None}
+
+    @property
+    def marks(self) -> Marks:
+        """The texts that stand for a missing value; None for the usual ones."""
+        return None if self.missing_marks is None else tuple(self.missing_marks)
 
 
 def read_table(
@@ -105,8 +142,8 @@ def read_table(
         Columns to leave out, by name or number.
     kinds
         Kinds by column, by name or number, instead of what values look like: ``"number"``, ``"quantity"``, ``"share"``,
-        ``"category"``, ``"ordinal"``, ``"interval"``, ``"date"``, ``"month"``, ``"time"``, ``"duration"``,
-        ``"coordinate"``, ``"list"``, ``"tags"``, ``"code"``, or an ordinal's values from least to most,
+        ``"category"``, ``"ordinal"``, ``"interval"``, ``"date"``, ``"month"``, ``"timestamp"``, ``"time"``,
+        ``"duration"``, ``"coordinate"``, ``"list"``, ``"tags"``, ``"code"``, or an ordinal's values from least to most,
         ``"cold<warm<hot"``. Such a column is used even if it looks like an ID.
     codes
         Numbers that are none, by column: ``{"income": [-999, 0]}``. Each is a level of its own beside the curve of the
@@ -149,14 +186,18 @@ def read_table(
     >>> read_table(frame, "spent").features
     ('age', 'member=yes')
     """
-    options: dict[str, Any] = {"inputs": inputs, "drop": drop, "kinds": kinds, "codes": codes}
-    options |= {"weight": weight, "exposure": exposure, "groups": groups, "time": time}
-    options |= {"missing_marks": missing_marks, "lookups": lookups}
+    options: dict[str, Any] = {"target": target, "task": task, "missing": missing, "inputs": inputs, "drop": drop}
+    options |= {"kinds": kinds, "codes": codes, "weight": weight, "exposure": exposure, "groups": groups, "time": time}
+    return read_with(path, header, ReadOptions(**options, missing_marks=missing_marks, lookups=lookups))
+
+
+def read_with(path: str | Path | pd.DataFrame, header: bool | None, options: ReadOptions) -> Problem:
+    """Read a table as :func:`read_table` does."""
     if isinstance(path, str | Path):
-        return make_problem(Path(path), read_raw_columns(Path(path), header), target, task, missing, **options)
+        return make_problem(Path(path), read_raw_columns(Path(path), header), options)
     if not hasattr(path, "columns") or not hasattr(path, "iloc"):
         raise InputError("path", "be the name of a file or a DataFrame", type(path).__name__)
-    return make_problem(Path("table"), frame_columns(path), target, task, missing, **options)
+    return make_problem(Path("table"), frame_columns(path), options)
 
 
 @check_arguments(text=STRING, name=STRING, header=optional(BOOL))
@@ -172,33 +213,14 @@ def parse_table(
     <Problem flowers: 3 x 1, 2 classes>
     """
     path = Path(name)
-    return make_problem(path, csv_columns(text, path, header), target, **options)
+    return make_problem(path, csv_columns(text, path, header), ReadOptions(target=target, **options))
 
 
-@check_arguments(
-    inputs=optional(sequence()),
-    drop=sequence(),
-    kinds=optional(DICT),
-    codes=optional(DICT),
-    missing_marks=optional(sequence(STRING)),
-)
 def make_problem(
     path: Path,
     columns: list[Column],
-    target: str | int | None,
-    task: Task | None = None,
-    missing: Missing = "indicate",
+    options: ReadOptions,
     *,
-    inputs: Names | None = None,
-    drop: Names = (),
-    kinds: Mapping[str, str] | None = None,
-    codes: Mapping[str, Any] | None = None,
-    weight: str | int | None = None,
-    exposure: str | int | None = None,
-    groups: str | int | None = None,
-    time: str | int | None = None,
-    missing_marks: Sequence[str] | None = None,
-    lookups: bool = False,
     also: Collection[str] = (),
     name: str | None = None,
     source: str | None = None,
@@ -208,40 +230,37 @@ def make_problem(
     Columns in ``also`` are used although they look like IDs. Messages call the table by its path. So do the problem and
     its description, unless they are given a name and a source of the rows.
     """
-    check_choice(task or "regression", ("classification", "regression"), "task")
-    check_choice(missing, ("indicate", "mean", "drop", "error"), "missing")
-    measures = {"weight": weight, "exposure": exposure, "groups": groups, "time": time}
-    columns = with_parts(path, columns, (target, *drop, *measures.values()), kinds, missing_marks)
-    places = {use: _find_column(columns, each, path, use) for use, each in measures.items() if each is not None}
-    aside = [k for use, k in places.items() if use != "time"]
-    choice: dict[str, Any] = {"inputs": inputs, "drop": (*drop, *aside), "kinds": kinds, "codes": codes}
-    choice["missing_marks"] = missing_marks
-    position, found, uses = choose_columns(path, columns, target, **choice, also=also)
+    columns = with_parts(path, columns, options)
+    places = {use: _find_column(columns, each, path, use) for use, each in options.aside.items()}
+    missing, options = (
+        options.missing,
+        replace(options, drop=(*options.drop, *(k for use, k in places.items() if use != "time"))),
+    )
+    position, found, uses = choose_columns(path, columns, options, also)
     raw, columns = columns, [kind.read(column) for column, kind in zip(columns, found, strict=True)]
     wider = None
     if doubtful := doubtful_columns(columns, found, uses, missing):
-        choice |= {"also": doubtful, "name": name, "source": source, "lookups": lookups, **measures}
-        wider = make_problem(path, raw, target, task, missing, **choice)
+        wider = make_problem(path, raw, options, also=doubtful, name=name, source=source)
     used = [k for k, use in enumerate(uses) if use != "left out"]
     triples = zip(raw, columns, found, strict=True)
     gaps = [(int(column.missing.sum()), kind.gaps(cells, column)) for cells, column, kind in triples]
     check_finite([columns[k] for k in used], [found[k] for k in used])
     columns, rows, changes = _handle_missing(path, columns, uses, missing)
-    found = find_lookups(columns, found, uses) if lookups else found
-    y, classes = encode_target(columns[position], found[position], task)
+    found = find_lookups(columns, found, uses) if options.lookups else found
+    y, classes = encode_target(columns[position], found[position], options.task)
     sizes: dict[str, Any] = {use: _read_sizes(columns[k], use) for use, k in places.items() if use in _SIZES}
-    if groups is not None or time is not None:
+    if places.keys() - _SIZES:
         together, order = (columns[places[use]] if use in places else None for use in ("groups", "time"))
         for use in places.keys() - _SIZES:
             _check_present(use, columns[places[use]], raw[places[use]], rows)
-        sizes |= {"groups": number_groups(together, order), "is_time": time is not None}
-    if exposure is not None:
+        sizes |= {"groups": number_groups(together, order), "is_time": order is not None}
+    if "exposure" in places:
         if classes is not None:
             raise InputError("exposure", "be given for a target of numbers", "classes", "use {0}",
                              [("task", "regression")])  # fmt: skip
         y = y / sizes["exposure"]
         changes += f"; {columns[position].name!r} is for one unit of {columns[places['exposure']].name!r}"
-    changes += describe_choice(columns[position], classes) if task is None else ""
+    changes += describe_choice(columns[position], classes) if options.task is None else ""
     target_facts: dict[str, Any] = {"task": "regression" if classes is None else "classification", "classes": classes}
     target_facts["labels"] = "text" if classes is None else label_kind(columns[position])
     encoding = fit_encoding(columns, found, uses, missing, gaps, **target_facts)
@@ -261,20 +280,21 @@ def make_problem(
     )
 
 
-def with_parts(path: Path, columns: list[Column], aside: Sequence[Any], given: Any, marks: Any) -> list[Column]:
-    """Return columns and, behind them, the parts of those that have some; none of those ``aside``, the target first."""
+def with_parts(path: Path, columns: list[Column], options: ReadOptions) -> list[Column]:
+    """Return columns and, behind them, the parts of those that are inputs and have some."""
     names = [column.name for column in columns]
     if not columns or any(column.part is not None for column in columns):
         return columns
-    known = [name for name in aside[1:] if isinstance(name, int) or (isinstance(name, str) and name in names)]
-    others = {names[_find_column(columns, name, path)] for name in (aside[0], *known)}
-    kinds = {each: kind for each, kind in (given or {}).items() if each in names or isinstance(each, int)}
+    aside = [*options.drop, *options.aside.values()]
+    known = [name for name in aside if isinstance(name, int) or (isinstance(name, str) and name in names)]
+    others = {names[_find_column(columns, name, path)] for name in (options.target, *known)}
+    kinds = {each: kind for each, kind in (options.kinds or {}).items() if each in names or isinstance(each, int)}
     kinds = {names[_find_column(columns, each, path)]: kind for each, kind in kinds.items()}
 
     def are_names(column: Column) -> bool:
         return detect_kind(column).kind in ("category", "ID", "text")
 
-    return [*columns, *find_parts(columns, others, kinds, None if marks is None else tuple(marks), are_names)]
+    return [*columns, *find_parts(columns, others, kinds, options.marks, are_names)]
 
 
 #: Columns that measure rows.
@@ -405,14 +425,7 @@ def _handle_missing(
     used = [column for column, use in zip(columns, uses, strict=True) if use != "left out"]
     target = columns[uses.index("target")]
     report = missing_report(used)
-    if missing == "error" and report:
-        raise InputError(
-            "data",
-            "have no missing values",
-            report,
-            "fill them in, drop those rows with {0}, or add an indicator column with {1}",
-            [("missing", "drop"), ("missing", "indicate")],
-        )
+    refuse_missing(report, missing)
     lacking = used if missing == "drop" else [target]
     complete = ~np.any([column.missing for column in lacking], axis=0)
     if complete.all():
@@ -428,6 +441,14 @@ def _handle_missing(
     left = [column.rows(complete) for column in columns]
     filled = _say_filled([column for column, use in zip(left, uses, strict=True) if use == "input"], missing)
     return left, np.flatnonzero(complete), f"; {dropped} with {why} dropped{filled}"
+
+
+def refuse_missing(report: str, missing: Missing) -> None:
+    """Refuse missing values, by a list of the columns that have some, where a table is to have none."""
+    if missing == "error" and report:
+        hint = "fill them in, drop those rows with {0}, or add an indicator column with {1}"
+        settings = [("missing", "drop"), ("missing", "indicate")]
+        raise InputError("data", "have no missing values", report, hint, settings)
 
 
 def _say_filled(columns: Sequence[Column], missing: Missing) -> str:
@@ -454,31 +475,40 @@ def read_inputs(frame: pd.DataFrame, target: str, **options: Any) -> Problem:
     inputs = frame_columns(frame)
     name = target + "'" * sum(column.name.rstrip("'") == target for column in inputs)  # not one of theirs
     columns = [*inputs, Column(name, np.arange(float(len(frame))))]
-    return make_problem(Path("table"), columns, name, "regression", **options)
+    return make_problem(Path("table"), columns, ReadOptions(target=name, task="regression", **options))
 
 
 def choose_columns(
-    path: Path,
-    columns: list[Column],
-    target: str | int | None,
-    inputs: Names | None,
-    drop: Names,
-    kinds: Mapping[str, str] | None,
-    codes: Mapping[str, Any] | None = None,
-    also: Collection[str] = (),
-    missing_marks: Sequence[str] | None = None,
+    path: Path, columns: list[Column], options: ReadOptions, also: Collection[str] = ()
 ) -> tuple[int, list[ColumnKind], list[str]]:
-    """Return the position of the target, the kinds of the columns, and the use of each."""
+    """Return the position of the target, the kinds of the columns, and the use of each: input, target or left out."""
     if not columns or len(columns[0].values) == 0:
         raise InputError(str(path), "have rows of values", "none")
     if len(columns) == 1:
         raise InputError(str(path), "have at least two columns, an input and a target", f"only {columns[0].name!r}")
-    position = _find_column(columns, target, path)
-    found, uses = _choose_uses(path, columns, position, inputs, drop, kinds, also, missing_marks)
-    for name, numbers in (codes or {}).items():
+    position = _find_column(columns, options.target, path)
+    chosen = _chosen_columns(path, columns, position, options.inputs, options.drop)
+    given = (options.kinds or {}).items()
+    by_name = {columns[_find_column(columns, name, path, "kinds")].name: kind for name, kind in given}
+    names = {columns[k].name for k in chosen} if options.inputs is not None else set()
+    target = columns[position].name
+    kinds = detect_kinds(columns, given=by_name, wanted=names | {target}, target=target, marks=options.marks)
+    if all(kinds[k].left_out for k in chosen):  # a number that looks like an ID is better than nothing
+        also = {*also, *(kinds[k].name for k in chosen if kinds[k].is_counter)}
+    uses = ["left out"] * len(columns)
+    for k, kind in enumerate(kinds):
+        if k in chosen and kind.name in also:
+            kinds[k] = replace(kind, kind="ID" if kind.is_counter else "category", left_out=False)
+        elif k not in (*chosen, position):
+            kinds[k] = replace(kind, left_out=False)  # the user leaves it out
+    for k in chosen:
+        uses[k] = "left out" if kinds[k].left_out else "input"
+    uses[position] = "target"
+    _check_inputs(path, columns, kinds, uses, options.inputs)
+    for name, numbers in (options.codes or {}).items():
         k = _find_column(columns, name, path, "codes")
-        found[k] = set_codes(found[k], numbers)
-    return position, found, uses
+        kinds[k] = set_codes(kinds[k], numbers)
+    return position, kinds, uses
 
 
 def doubtful_columns(
@@ -496,35 +526,3 @@ def doubtful_columns(
             if not is_refused and (kind.is_counter or len(column.levels()) < len(column.values)):
                 names.append(kind.name)
     return names
-
-
-def _choose_uses(
-    path: Path,
-    columns: list[Column],
-    position: int,
-    inputs: Names | None,
-    drop: Names,
-    given: Mapping[str, str] | None,
-    also: Collection[str],
-    marks: Sequence[str] | None,
-) -> tuple[list[ColumnKind], list[str]]:
-    """Return the kinds of the columns, and the use of each: input, target or left out."""
-    chosen = _chosen_columns(path, columns, position, inputs, drop)
-    by_name = {columns[_find_column(columns, name, path, "kinds")].name: kind for name, kind in (given or {}).items()}
-    names = {columns[k].name for k in chosen} if inputs is not None else set()
-    target = columns[position].name
-    options: dict[str, Any] = {"given": by_name, "wanted": names | {target}, "target": target}
-    kinds = detect_kinds(columns, **options, marks=None if marks is None else tuple(marks))
-    if all(kinds[k].left_out for k in chosen):  # a number that looks like an ID is better than nothing
-        also = {*also, *(kinds[k].name for k in chosen if kinds[k].is_counter)}
-    uses = ["left out"] * len(columns)
-    for k, kind in enumerate(kinds):
-        if k in chosen and kind.name in also:
-            kinds[k] = replace(kind, kind="ID" if kind.is_counter else "category", left_out=False)
-        elif k not in (*chosen, position):
-            kinds[k] = replace(kind, left_out=False)  # the user leaves it out
-    for k in chosen:
-        uses[k] = "left out" if kinds[k].left_out else "input"
-    uses[position] = "target"
-    _check_inputs(path, columns, kinds, uses, inputs)
-    return kinds, uses

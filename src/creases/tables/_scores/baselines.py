@@ -132,9 +132,7 @@ def baseline_warnings(scores: Sequence[Baseline], data: TableSplit) -> dict[str,
         return {}
     result = {}
     for model in others:
-        ours, theirs, measure = row_scores(net, data), row_scores(model, data), measure_name(data)
-        gap = theirs.mean() - ours.mean()
-        error = (theirs - ours).std(ddof=1) / np.sqrt(len(ours))
+        measure, (gap, error) = measure_name(data), _gain(model, net, data)
         if model.name in CONSTANT:
             if gap >= 0:
                 result[model.name] = _constant_warning(model, net, data, measure)
@@ -181,6 +179,12 @@ def row_scores(model: Baseline, data: TableSplit) -> Floats:
         return right
     counts = np.bincount(y)
     return np.asarray(right * len(y) / ((counts > 0).sum() * counts[y]))
+
+
+def _gain(first: Baseline, other: Baseline, data: TableSplit) -> tuple[float, float]:
+    """Return by how much one model scores the test rows better than another, and the standard error of that mean."""
+    gains = row_scores(first, data) - row_scores(other, data)
+    return float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(len(gains)))
 
 
 def _encode_targets(problem: Problem, lookups: Sequence[int], rows: Ints) -> tuple[Floats, Floats]:
@@ -337,10 +341,9 @@ def compare_models(scores: Sequence[Baseline], data: TableSplit) -> list[Compari
     result = []
     for other in others:
         if other.name not in CONSTANT:
-            gains = (row_scores(first, data) - row_scores(other, data)) / unit
-            error = float(gains.std(ddof=1) / np.sqrt(len(gains)))
+            gain, error = _gain(first, other, data)
             measure = "R²" if is_regression else measure_name(data)
-            result.append(Comparison(other.name, measure, float(gains.mean()), error))
+            result.append(Comparison(other.name, measure, gain / unit, error / unit))
     return result
 
 

@@ -252,31 +252,17 @@ class TableSplit(OneLine):
             is_validation[validation] = 1.0  # a row to validate with is not merged with one to train on
             rows = merge_duplicates(X, np.column_stack([y, is_validation]), weight)
             rows, part = replace(rows, y=rows.y[:, :-1]), rows.y[:, -1].astype(np.int64)
-        parts = tuple(np.flatnonzero(part == k) for k in range(len(_PARTS)))
-        split = cls._from_rows(rows, task, n_outputs, parts, config, classes, source)
-        return replace(split, is_validation_given=validation is not None, has_exposure=exposure is not None)
-
-    @classmethod
-    def _from_rows(
-        cls,
-        rows: UniqueRows,
-        task: Any,
-        n_outputs: int,
-        parts: Any,
-        config: SplitOptions,
-        classes: Sequence[Any] | None,
-        source: Problem | None = None,
-    ) -> TableSplit:
-        used = np.sort(np.concatenate(parts[:2]))
+        parts: Any = tuple(np.flatnonzero(part == k) for k in range(len(_PARTS)))
         weights = None
         if config.class_weight is not None:
             if task == "regression":
                 raise InputError("class_weight", "be None for a regression", repr(config.class_weight))
-            y = rows.y[:, 0].astype(np.int64)
+            used, labels = np.sort(np.concatenate(parts[:2])), rows.y[:, 0].astype(np.int64)
             names = range(n_outputs) if classes is None else classes
-            weights = class_weights(y[used], rows.weight[used], names, config.class_weight)
-            rows = replace(rows, weight=rows.weight * weights[y])
-        return cls(rows, task, n_outputs, parts, config.standardize, source, weights)
+            weights = class_weights(labels[used], rows.weight[used], names, config.class_weight)
+            rows = replace(rows, weight=rows.weight * weights[labels])
+        about = {"is_validation_given": validation is not None, "has_exposure": exposure is not None}
+        return cls(rows, task, n_outputs, parts, config.standardize, source, weights, **about)
 
     @property
     def fitted_rows(self) -> Ints:
@@ -288,11 +274,8 @@ class TableSplit(OneLine):
         """Means (d,) and standard deviations (d,) of the inputs in the first two parts; 1 where one is constant."""
         used = self.fitted_rows
         X, weight = self.rows.X[used], self.rows.weight[used]
-        size = np.exp2(np.clip(np.frexp(np.abs(X).max(axis=0))[1], -1000, 1000))  # so that no square is too large
-        center = np.average(X / size, axis=0, weights=weight)
-        spread = np.sqrt(np.average((X / size - center) ** 2, axis=0, weights=weight))
-        is_constant = (np.ptp(X, axis=0) == 0) | (spread == 0)
-        return center * size, np.where(is_constant, 1.0, spread * size)
+        center, spread, is_constant = _moments(X, weight)
+        return center, np.where(is_constant | (np.ptp(X, axis=0) == 0), 1.0, spread)
 
     @cached_property
     def scaling(self) -> Scaling:
@@ -351,11 +334,6 @@ class TableSplit(OneLine):
         named = {"features": problem.features, "classes": problem.classes, "targets": (problem.target,)}
         return named | {"encoding": problem.encoding}
 
-    @property
-    def _weighted(self) -> bool:
-        used = self.rows.weight[np.concatenate(self.parts[:2])]
-        return bool((used != used[0]).any())
-
     def samples(
         self, part: Literal["train", "validation", "test", "train and validation"], device: str = "cpu"
     ) -> InMemorySamples | None:
@@ -376,7 +354,8 @@ class TableSplit(OneLine):
         weight, numbers = self.rows.weight[rows], self.rows.first[rows]
         if self.source is not None and self.source.rows is not None:
             numbers = self.source.rows[numbers]
-        weights = torch.from_numpy(weight / weight.mean()).to(device) if self._weighted else None
+        is_weighted = np.ptp(self.rows.weight[self.fitted_rows]) > 0
+        weights = torch.from_numpy(weight / weight.mean()).to(device) if is_weighted else None
         return InMemorySamples(X.to(device), y.to(device), weights, torch.from_numpy(numbers))
 
 

@@ -25,7 +25,7 @@ from creases.tables._stages.penalized import (
     mean_functions,
     refit,
 )
-from creases.tables._stages.rows import Rows
+from creases.tables._stages.rows import Rows, mean_with_error
 from creases.tables._stages.simplify import eliminate, select_functions
 from creases.tables._stages.stages import SMALL, choose, describe_steps, fit_candidates, fit_columns, linear_steps
 from creases.tables._stages.trades import Trade, find_trades
@@ -34,9 +34,6 @@ from creases.tables._stages.units import UnitBasis
 
 if TYPE_CHECKING:
     from creases.tables._streaming.encoded import StreamedRows
-
-
-# The curves and planes of a penalized fit, in the units of inputs and targets.
 
 
 def parts_of_fit(
@@ -340,57 +337,31 @@ def choose_family(
     if y.min() < 0 or mean <= 0 or len(sample) < LEAST_ROWS or y.std() < NEARLY_CONSTANT * mean:
         return NORMAL, None
     second = "tweedie" if (y == 0).any() else "gamma"
-    kept = _HeldPredictions.from_family(NORMAL, rows, sample, shares, inputs)
-    for other in ("poisson", second):
-        candidate = _HeldPredictions.from_family(parse_family(other), rows, sample, shares, inputs)
-        if candidate.is_better(kept):
-            kept = candidate
-    return kept.family, kept.columns
 
-
-@dataclass(frozen=True, eq=False)
-class _HeldPredictions:
-    """What curves of a family predict for held-out rows."""
-
-    family: Family
-    columns: list[Candidate]  #: sums of what each column adds by itself
-    y: Floats  #: (n,)
-    mean: Floats  #: (n,)
-    weight: Floats  #: (n,)
-    copies: Floats  #: (n,)
-
-    @classmethod
-    def from_family(
-        cls, family: Family, rows: UniqueRows, sample: Ints, shares: list[Floats], inputs: Inputs
-    ) -> _HeldPredictions:
+    def judge(family: Family) -> tuple[float, Floats, list[Rows], Family, list[Candidate]]:
+        """Return minus twice the mean log-likelihood of held-out rows, and their squared errors (n,), by curves."""
         targets = Targets.from_values(family, rows.y[sample], rows.weight[sample])
         data = Rows.from_unique(rows, sample, targets)
         folds = [data.split(share) for share in shares]
         tested = [out for _, out in folds]
         columns = fit_columns(data, folds, inputs)
-        best = choose(columns, tested)
-        y = np.concatenate([rows.y[sample][share > 1e-9, 0] for share in shares])
-        mean = np.concatenate([targets.predict(fit(out.X))[:, 0] for fit, out in zip(best.fits, tested, strict=True)])
-        weight, copies = (np.concatenate([getattr(out, name) for out in tested]) for name in ("weight", "copies"))
-        return cls(family, columns, y, mean, weight, copies)
+        fits = choose(columns, tested).fits
+        mean = np.concatenate([targets.predict(fit(out.X))[:, 0] for fit, out in zip(fits, tested, strict=True)])
+        truth = np.concatenate([y[share > 1e-9, 0] for share in shares])
+        weight, errors = np.concatenate([out.weight for out in tested]), (truth - mean) ** 2
+        power = family.power if isinstance(family, Power) else 0.0
+        variance = np.maximum(mean, 1e-6 * truth.mean()) ** power if power else np.ones(len(mean))
+        size = np.average(errors / variance, weights=weight)  # of the variance, by the same rows
+        loss = float(np.log(np.maximum(size, 1e-300)) + np.average(np.log(variance), weights=weight))
+        return loss, errors, tested, family, columns
 
-    @property
-    def loss(self) -> float:
-        """Minus twice the mean log-likelihood, the size of the variance by the same rows."""
-        power = self.family.power if isinstance(self.family, Power) else 0.0
-        variance = np.maximum(self.mean, 1e-6 * self.y.mean()) ** power if power else np.ones(len(self.mean))
-        size = np.average((self.y - self.mean) ** 2 / variance, weights=self.weight)
-        return float(np.log(np.maximum(size, 1e-300)) + np.average(np.log(variance), weights=self.weight))
-
-    def is_better(self, other: _HeldPredictions) -> bool:
-        """Return whether the likelihood is better, and the squared error not worse by a standard error."""
-        worse = (self.y - self.mean) ** 2 - (other.y - other.mean) ** 2
-        mean = float(np.average(worse, weights=self.weight))
-        error = float((self.weight**2 / self.copies) @ (worse - mean) ** 2) ** 0.5 / float(self.weight.sum())
-        return self.loss < other.loss and mean <= error
-
-
-# The mean of fits of folds: the mean of curves is a curve, the mean of planes a plane.
+    kept = judge(NORMAL)
+    for other in ("poisson", second):
+        loss, errors, tested, *_ = candidate = judge(parse_family(other))
+        worse, error = mean_with_error(errors - kept[1], tested)
+        if loss < kept[0] and worse <= error:
+            kept = candidate
+    return kept[3], kept[4]
 
 
 def average_fits(fits: Sequence[Fit], max_planes: int) -> Fit:

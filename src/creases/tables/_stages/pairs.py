@@ -21,7 +21,7 @@ from creases.tables._stages.basis import (
     spread_evenly,
     spread_knots,
 )
-from creases.tables._stages.rows import Rows
+from creases.tables._stages.rows import Rows, mean_with_error
 
 if TYPE_CHECKING:
     from creases.tables._stages.penalized import Fit
@@ -62,7 +62,7 @@ class Variable:
     """A column of the table as planes take it."""
 
     kind: Literal["number", "yes/no", "category"]
-    column: int  #: the column of the table; its parts have no planes with each other
+    column: int  #: the column of the table; of its inputs only circles have planes with each other
     features: Annotated[Ints, "f"]  #: what encodes it
     circle: Circle = None  #: where a month, weekday or hour begins and ends
 
@@ -94,7 +94,8 @@ def rank_pairs(
     ranked = []
     for a, first in enumerate(variables):
         for b, second in enumerate(variables[:a]):
-            if first.column == second.column or min(sizes[a], sizes[b]) < 2:
+            are_circles = first.circle is not None and second.circle is not None  # as parts of a date are, but days
+            if (first.column == second.column and not are_circles) or min(sizes[a], sizes[b]) < 2:
                 continue
             cell = cells[a] * sizes[b] + cells[b]
             shape, n = (sizes[a], sizes[b]), sizes[a] * sizes[b]
@@ -509,8 +510,4 @@ def mean_loss(candidate: Candidate, held: Sequence[Rows]) -> float:
 
 def compare(before: Candidate, after: Candidate, held: Sequence[Rows]) -> tuple[float, float]:
     """Return by how much the mean loss of held-out rows falls, and the standard error of that difference."""
-    weight, copies = (np.concatenate([getattr(each, name) for each in held]) for name in ("weight", "copies"))
-    difference = before.losses - after.losses
-    mean = float(np.average(difference, weights=weight))
-    variance = float((weight**2 / copies) @ (difference - mean) ** 2)
-    return mean, variance**0.5 / float(weight.sum())
+    return mean_with_error(before.losses - after.losses, held)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -131,3 +131,11 @@ class Rows:
     def start(self) -> Floats:
         """Return the best constant scores (m,)."""
         return self.family.start(self.y, self.weight)
+
+
+def mean_with_error(values: Floats, held: Sequence[Rows]) -> tuple[float, float]:
+    """Return the mean of values (n,) of the held-out rows of all folds, such as gains, and its standard error."""
+    weight, copies = (np.concatenate([getattr(each, name) for each in held]) for name in ("weight", "copies"))
+    mean = float(np.average(values, weights=weight))
+    variance = float((weight**2 / copies) @ (values - mean) ** 2)
+    return mean, variance**0.5 / float(weight.sum())

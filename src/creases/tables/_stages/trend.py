@@ -11,7 +11,7 @@ from creases.tables._split.rows import UniqueRows
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.model import CurveModel
 from creases.tables._stages.pairs import Candidate
-from creases.tables._stages.rows import Rows
+from creases.tables._stages.rows import Rows, mean_with_error
 
 #: Share of the rows that are before the last stretch of time.
 STRETCH = 0.8
@@ -39,18 +39,18 @@ def continue_trend(
         ends.append(fit(X))
     ahead = (out.X[:, j] - last)[:, None] / (last - first) if last > first else np.zeros((len(out), 1))
     gain = out.losses(ends[1]) - out.losses(ends[1] + ahead * (ends[1] - ends[0]))
-    mean = float(np.average(gain, weights=out.weight))
-    error = float((out.weight**2 / out.copies) @ (gain - mean) ** 2) ** 0.5 / float(out.weight.sum())
+    mean, error = mean_with_error(gain, [out])
     curve = model.curves[j]
     start, end = float(out.X[:, j].min()), float(curve.knots[-1])
     if mean <= 2 * error or end <= start:
         return model
     span = end - float(curve.knots[0])
     rise = (curve.values[-1] - curve(np.array([start]))[0]) * span / (end - start)
-    values, errors = (
-        np.append(curve.values, [curve.values[-1] + rise], 0),
-        np.append(curve.errors, curve.errors[-1:], 0),
-    )
     curves = list(model.curves)
-    curves[j] = replace(curve, knots=np.append(curve.knots, end + span), values=values, errors=errors)
+    curves[j] = replace(
+        curve,
+        knots=np.append(curve.knots, end + span),
+        values=np.append(curve.values, [curve.values[-1] + rise], 0),
+        errors=np.append(curve.errors, curve.errors[-1:], 0),
+    )
     return replace(model, curves=tuple(curves))

@@ -233,9 +233,3 @@ def _column_encoding(
         kind = replace(kind, codec=codec, note=kind.note.replace(kind.codec.describe(), codec.describe(), 1))
         sums[codec.main] = _add_sums(sums[codec.main], (shift * sums[codec.main][2], 0.0, 0))
     return ColumnEncoding(kind, "input", summary.n_missing, fit_means(sums))
-
-
-def gaps(summary: TableSummary, kinds: Sequence[ColumnKind]) -> str:
-    """List the columns with missing values."""
-    pairs = zip(kinds, summary.columns, strict=True)
-    return ", ".join(f"{kind.name!r} {each.n_missing:,}" for kind, each in pairs if each.n_missing)

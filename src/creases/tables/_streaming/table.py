@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +24,14 @@ from creases.tables._encoding.encoding import TableEncoding, encode_target, labe
 from creases.tables._fit.doubtful_columns import choose_doubtful, note_trial
 from creases.tables._reading.cells import Cells, raw_cells
 from creases.tables._reading.columns import Column
-from creases.tables._reading.table import choose_columns, doubtful_columns, make_problem, with_parts
+from creases.tables._reading.table import (
+    ReadOptions,
+    choose_columns,
+    doubtful_columns,
+    make_problem,
+    refuse_missing,
+    with_parts,
+)
 from creases.tables._split.rows import class_weights, merge_duplicates
 from creases.tables._split.split import LARGE, CurveConfig, Keys, TableSplit, is_below, mix
 from creases.tables._stages.families import NORMAL, Classes, Targets
@@ -32,7 +39,7 @@ from creases.tables._streaming.encoded import EncodedBlock, EncodedReader, Strea
 from creases.tables._streaming.files import TableFiles
 from creases.tables._streaming.memory import MAX_MEMORY, MemoryLimit
 from creases.tables._streaming.passes import open_sums, sum_blocks, sum_task
-from creases.tables._streaming.summary import RawReader, TableSummary, column_encodings, gaps, summarize
+from creases.tables._streaming.summary import RawReader, TableSummary, column_encodings, summarize
 
 # A pass over encoded rows: a sample of them, and moments of all.
 
@@ -174,7 +181,7 @@ class StreamedTable:
 @contextmanager
 def open_table(
     files: TableFiles,
-    reading: Mapping[str, Any],
+    options: ReadOptions,
     config: CurveConfig,
     *,
     engine: str = "local",
@@ -185,58 +192,58 @@ def open_table(
     """Read the columns of a table in three passes or less; a table of few rows is returned as a problem.
 
     The first pass, which keeps a part of the rows, sees the kinds of columns; the second counts categories, missing
-    values and means; the third draws a sample. ``reading`` are the options of ``read_table``. The table can be summed
+    values and means; the third draws a sample. The table can be summed
     over until the context ends, which stops the processes. These keep to ``max_memory`` bytes together, 4e9 by default.
     """
     check_engine(engine, n_jobs, address)
     limit = MemoryLimit(MAX_MEMORY if max_memory is None else max_memory)
     head = read_head(Serial(sum_task), files) if files.n_bytes <= SMALL else None
     if head is not None and head.is_all:
-        yield _whole_table(files, head, reading)
+        yield _whole_table(files, head, options)
         return
     with open_sums(engine, n_jobs, address, files, limit) as workers:
         head = head or read_head(workers, files)
         if head.is_all:
-            yield _whole_table(files, head, reading)
+            yield _whole_table(files, head, options)
         else:
-            yield _read_table(workers, files, Path(files.label), head.columns(files), dict(reading), config)
+            yield _read_table(workers, files, Path(files.label), head.columns(files), options, config)
     files.check_unchanged()
 
 
-def _whole_table(files: TableFiles, head: Head, reading: Mapping[str, Any]) -> Problem:
-    path, columns = Path(files.label), head.columns(files)
-    return make_problem(path, columns, **reading, name=files.name, source=files.source)
+def _whole_table(files: TableFiles, head: Head, options: ReadOptions) -> Problem:
+    return make_problem(Path(files.label), head.columns(files), options, name=files.name, source=files.source)
 
 
 def _read_table(
-    engine: Engine, files: TableFiles, path: Path, head: list[Column], reading: dict[str, Any], config: CurveConfig
+    engine: Engine, files: TableFiles, path: Path, head: list[Column], options: ReadOptions, config: CurveConfig
 ) -> StreamedTable:
-    for name in ("weight", "exposure", "groups", "time"):
-        if reading.get(name) is not None:
-            hint = "give more memory by max_memory, or a part of the rows"
-            raise InputError(name, "be given for a table that fits in memory", repr(reading[name]), hint)
-    choice = {name: reading[name] for name in ("target", "inputs", "drop", "kinds")}
-    choice |= {name: reading.get(name) for name in ("codes", "missing_marks")}
-    head = with_parts(path, head, (reading["target"], *reading["drop"]), reading["kinds"], reading.get("missing_marks"))
-    position, kinds, uses = choose_columns(path, head, **choice)
+    for name, column in options.aside.items():
+        hint = "give more memory by max_memory, or a part of the rows"
+        raise InputError(name, "be given for a table that fits in memory", repr(column), hint)
+    missing, head = options.missing, with_parts(path, head, options)
+    position, kinds, uses = choose_columns(path, head, options)
     known = [kind.read(column) for column, kind in zip(head, kinds, strict=True)]
-    narrow, doubtful = (kinds, uses), doubtful_columns(known, kinds, uses, reading["missing"])
+    narrow, doubtful = (kinds, uses), doubtful_columns(known, kinds, uses, missing)
     if doubtful:
-        _, kinds, uses = choose_columns(path, head, **choice, also=doubtful)
+        _, kinds, uses = choose_columns(path, head, options, doubtful)
     head = [kind.read(column) for column, kind in zip(head, kinds, strict=True)]
     target = head[position].rows(~head[position].missing)
-    _, classes = encode_target(target, kinds[position], reading["task"])
+    _, classes = encode_target(target, kinds[position], options.task)
     inputs = [k for k, use in enumerate(uses) if use == "input"]
-    raw = RawReader(files, tuple(kinds[k] for k in [*inputs, position]), reading["missing"])
+    raw = RawReader(files, tuple(kinds[k] for k in [*inputs, position]), missing)
     summary = summarize(engine, raw, classes is not None)
-    _check_gaps(summary, raw, reading["missing"])
+    if summary.n_rows == 0:
+        raise InputError("target", "have values", f"none in column {kinds[position].name!r}")
+    counts = [*(each.n_missing for each in summary.columns[:-1]), summary.n_dropped]
+    listing = [f"{kind.name!r} {count:,}" for kind, count in zip(raw.kinds, counts, strict=True) if count]
+    refuse_missing(", ".join(listing), missing)
     levels: list[Any] = []
     if classes is not None:
         seen = list(summary.columns[-1].counts.counts) if summary.columns[-1].counts else []
         target = replace(target, values=np.append(target.values, np.array(seen, target.values.dtype)))
         _, classes = encode_target(target, kinds[position], "classification")
         levels = target.levels()
-    by_name = column_encodings(raw.kinds, summary, reading["missing"])
+    by_name = column_encodings(raw.kinds, summary, missing)
 
     def encode(kinds: list[ColumnKind], uses: list[Any]) -> TableEncoding:
         columns = tuple(
@@ -244,7 +251,7 @@ def _read_table(
             for column, kind, use in zip(head, kinds, uses, strict=True)
         )
         task: Task = "regression" if classes is None else "classification"
-        return TableEncoding(columns, reading["missing"], task, classes, "text" if not levels else label_kind(target))
+        return TableEncoding(columns, missing, task, classes, "text" if not levels else label_kind(target))
 
     def draw(encoding: TableEncoding) -> StreamedTable:
         kinds = (*(column.kind for column in encoding.inputs), raw.kinds[-1])
@@ -265,18 +272,6 @@ def _read_table(
         return table
     plain = encode(*narrow)
     return draw(note_trial(plain, encoding, choose_doubtful(table.data, plain, encoding, config)))
-
-
-def _check_gaps(summary: TableSummary, raw: RawReader, missing: str) -> None:
-    target = raw.kinds[-1].name
-    if summary.n_rows == 0:
-        raise InputError("target", "have values", f"none in column {target!r}")
-    report = gaps(summary, raw.kinds)
-    if missing == "error" and (report or summary.n_dropped):
-        report = ", ".join(filter(None, [report, f"{target!r} {summary.n_dropped:,}" if summary.n_dropped else ""]))
-        hint = "drop those rows with {0}, or add an indicator column with {1}"
-        settings = [("missing", "drop"), ("missing", "indicate")]
-        raise InputError("data", "have no missing values", report, hint, settings)
 
 
 def _finish(

@@ -69,7 +69,10 @@ def plane_knots(plane: Plane, j: int, cells: Sequence[Mapping[int, float]] | Non
     places = [plane.margins[j].knots] if j in plane.margins else []
     for i, k, (a, b, c) in zip(hinges.first.tolist(), hinges.second.tolist(), hinges.weights, strict=True):
         key, level_key, slope, factor = (i, k, a, b) if hinges.feature_of(i) == j else (k, i, b, a)
-        own = hinges.fold(key) if key < 0 else _spread(hinges.knots[key])
+        if key < 0:
+            own = hinges.fold(key)
+        else:
+            own = PiecewiseLinear(hinges.knots[key], np.linspace(0, 1, len(hinges.knots[key]))[:, None])
         places.append(own.knots)
         for level in {cell.get(hinges.feature_of(level_key), 0.0) for cell in cells}:
             height = slope * own.values[:, 0] + factor * max(level, 0.0) + c
@@ -77,10 +80,6 @@ def plane_knots(plane: Plane, j: int, cells: Sequence[Mapping[int, float]] | Non
             share = height[before] / (height[before] - height[before + 1])
             places.append(own.knots[before] + share * np.diff(own.knots)[before])
     return np.unique(np.concatenate(places))
-
-
-def _spread(knots: Floats) -> PiecewiseLinear:
-    return PiecewiseLinear(knots, np.linspace(0, 1, len(knots))[:, None])
 
 
 def places_text(knots: Floats, values: Floats, axis: Axis, unit: str, change: Callable[[float], str]) -> str:

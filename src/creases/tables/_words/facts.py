@@ -159,21 +159,20 @@ def _is_shown_by_curve(terms: CurveTerms, term: ColumnTerm, direction: Direction
     sign = 1.0 if direction == "rising" else -1.0
     places = [curve.knots, *(each.hinges.knots[j] for each in planes)]
     knots = np.unique(np.concatenate([*places, *(each.margins[j].knots for each in planes if j in each.margins)]))
-    least = sign * _piece_slopes(curve(knots)[:, 0], knots)
+    least = sign * np.diff(curve(knots)[:, 0]) / np.diff(knots)
     for plane in planes:
         if j in plane.margins:
-            least += sign * _piece_slopes(plane.margins[j](knots)[:, 0], knots)
+            least += sign * np.diff(plane.margins[j](knots)[:, 0]) / np.diff(knots)
         for _, patterns in plane.hinges.slope_patterns(j, knots):
             least += [float((sign * pattern @ plane.weights[:, 0]).min()) for pattern in patterns]
     return bool((least >= 0).all())
 
 
-def _piece_slopes(values: Floats, knots: Floats) -> Floats:
-    return np.asarray(np.diff(values) / np.diff(knots))
-
-
 def _prove_range(terms: CurveTerms, model: Any, ranges: InputRanges, budget: float) -> tuple[float, float, bool]:
-    """Return the least and largest prediction, categories having one value, and whether both are reached."""
+    """Return the least and largest prediction, and whether both are reached by rows that can be.
+
+    The search takes the parts of a date apart, and what is 0 or 1 as any number between.
+    """
     if terms.model.units is None and (ends := _sum_ranges(terms, ranges)) is not None:
         return (*_as_prediction(terms, ends), True)
     from creases.certify import output_range  # imports torch
@@ -186,7 +185,12 @@ def _prove_range(terms: CurveTerms, model: Any, ranges: InputRanges, budget: flo
     found = output_range(model.network, _box(ranges), budget=budget, **limits)
     k = 1 if terms.is_binary else 0
     ends = np.array([found.low[k], found.high[k]]) * (2.0 if terms.is_binary else 1.0)  # a logit is half the log-odds
-    return (*_as_prediction(terms, terms.to_points(ends[:, None])), bool(found.exact[k]))
+    points = np.stack([found.argmin[k], found.argmax[k]])
+    can_be = all(
+        feature.is_free if feature.is_numeric else np.isin(points[:, j], (0.0, float(not feature.is_gap))).all()
+        for j, feature in enumerate(terms.encoding.features)
+    )
+    return (*_as_prediction(terms, terms.to_points(ends[:, None])), can_be and bool(found.exact[k]))
 
 
 def _sum_ranges(terms: CurveTerms, ranges: InputRanges) -> Floats | None:
@@ -197,7 +201,7 @@ def _sum_ranges(terms: CurveTerms, ranges: InputRanges) -> Floats | None:
     """
     ends = np.repeat(terms.intercept[None], 2, axis=0)
     for group, planes in _groups(terms):
-        if len(group) == 1:
+        if len(group) == 1 and not planes:
             values = _column_values(terms, group[0], ranges)
         elif (X := _meeting_points(terms, group, planes, ranges)) is not None:
             kept = [terms.columns.index(term) for term in group] + [len(terms.columns) + k for k in planes]
@@ -243,7 +247,7 @@ def _meeting_points(
     """Return encoded rows (n, d), 0 in other columns, at which a group's creases meet; None if they would be many."""
     numbers = [term for term in group if term.numbers]
     others = [term for term in group if not term.numbers]
-    if len(numbers) > 2 or any(term.codec.is_moment or term.indicator is not None for term in numbers):
+    if len(numbers) > 2 or any(term.codec.is_moment for term in numbers):
         return None
     parts = [terms.model.planes[k] for k in planes]
     inputs = [int(term.inputs[0]) for term in numbers]
@@ -260,6 +264,12 @@ def _meeting_points(
         return None
     X = np.zeros((len(points), len(ranges.low)))
     X[:, inputs] = np.clip(points, ranges.low[inputs], ranges.high[inputs])
+    for term in numbers:
+        missing = [j for j, feature in zip(term.inputs.tolist(), term.features, strict=True) if feature.is_gap]
+        absent = np.repeat(X[None], len(missing), axis=0)
+        for rows, j in zip(absent, missing, strict=True):
+            rows[:, term.inputs[0]], rows[:, j] = term.column.means[0], 1.0
+        X = np.concatenate([X, *absent])
     for term, levels in zip(others, options, strict=True):
         X = np.repeat(X, len(levels), axis=0)
         X[:, term.inputs] = np.tile(levels, (len(X) // len(levels), 1))

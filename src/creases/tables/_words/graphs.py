@@ -11,7 +11,6 @@ import numpy as np
 from creases._text import OneLine
 from creases._typing import Floats, Ints
 from creases.tables._columns.levels import Levels, Lookup
-from creases.tables._stages.model import Curve
 from creases.tables._words.column_text import Graph, column_graphs, level_values
 from creases.tables._words.curves import plane_knots
 from creases.tables._words.rows import TermEffects
@@ -102,7 +101,8 @@ class PairGraph(OneLine):
         plane, mix = self._plane, np.atleast_2d(weights).reshape(-1, 1)
         margins = {j: replace(each, values=each.values @ mix) for j, each in plane.margins.items()}
         alone = replace(plane, weights=plane.weights @ mix, constant=plane.constant @ mix, margins=margins)
-        flat = tuple(_flat(curve) for curve in self._terms.model.curves)
+        zero, curves = np.zeros((2, 1)), self._terms.model.curves
+        flat = tuple(replace(each, knots=each.knots[[0, -1]], values=zero, errors=zero) for each in curves)
         model = replace(self._terms.model, n_classes=0, intercept=np.zeros(1), curves=flat, planes=(alone,), units=None)
         from creases.network import read
 
@@ -147,11 +147,6 @@ def _knots(plane: Plane, j: int) -> Floats:
         return every
     first, *_, last = plane.hinges.knots[j]
     return np.asarray(every[(every >= first) & (every <= last)])
-
-
-def _flat(curve: Curve) -> Curve:
-    ends = curve.knots[[0, -1]]
-    return replace(curve, knots=ends, values=np.zeros((2, 1)), errors=np.zeros((2, 1)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
