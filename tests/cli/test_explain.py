@@ -280,6 +280,16 @@ def test_detail_shows_the_region(homes):
     assert "The linear region of this input" in result.output
 
 
+def test_the_number_of_a_region_is_called_a_logarithm_where_it_is(tmp_path):
+    rows = "".join(f"{k % 9},{2 ** (k % 9) + k % 3}\n" for k in range(90))
+    (tmp_path / "counts.csv").write_text("size,count\n" + rows)
+    options = ["--target", "count", "--family", "poisson", "--out", str(tmp_path / "counts")]
+    assert CliRunner().invoke(app, ["fit", str(tmp_path / "counts.csv"), *options]).exit_code == 0
+    result = CliRunner().invoke(app, ["explain", str(tmp_path / "counts"), "--row", "17", "--detail"])
+    assert "logarithm of the prediction" in result.output
+    assert "Logarithm of the prediction = " in result.output
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

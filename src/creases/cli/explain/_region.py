@@ -32,7 +32,7 @@ class Subject:
     weights: Floats  #: (d,) what a change of an input counts: in standard deviations, of a category 1 in all
     unit: str  #: what distances are measured in
     classes: tuple[str, ...] | None = None
-    regression: bool = False  #: a growth run that predicts a number
+    number: str = ""  #: of a table's model that predicts a number: what the network puts out
 
     def class_name(self, number: int) -> str:
         """Return what a class is called."""
@@ -66,7 +66,8 @@ def _of_run(folder: Path, input_: str | None, row: int | None) -> Subject:
     schema = table.schema
     weights = np.where([each.is_level for each in schema.encoder.features], np.sqrt(0.5), 1 / schema.spread)
     names, net = tuple(each.name for each in schema.encoder.features), schema.decision_network(table.network)
-    return Subject(net, x, names, weights, "standard deviations", schema.classes, schema.classes is None)
+    number = "logarithm of the prediction" if getattr(table.function, "link", "") == "log" else "prediction"
+    return Subject(net, x, names, weights, "standard deviations", schema.classes, "" if schema.classes else number)
 
 
 def read_row(model: Any, folder: Path, input_: str | None, row: int | None) -> tuple[list[tuple[Any, str, str]], Any]:
@@ -111,8 +112,8 @@ def explain_subject(subject: Subject, budget: float, begin: Callable[..., None])
         change = _nearest_change(subject, budget, why)
     except KeyboardInterrupt:
         note("Interrupted: the nearest change of decision was not searched to its end.")
-    named: dict[str, Any] = {"inputs": subject.names, "classes": subject.classes, "is_regression": subject.regression}
-    return why.to_dict(**named) | {"nearest_change": change}
+    named: dict[str, Any] = {"inputs": subject.names, "classes": subject.classes, "is_regression": bool(subject.number)}
+    return why.to_dict(**named) | {"nearest_change": change, "number": subject.number or "prediction"}
 
 
 def _nearest_change(subject: Subject, budget: float, why: Explanation) -> dict[str, Any] | None:
@@ -122,7 +123,7 @@ def _nearest_change(subject: Subject, budget: float, why: Explanation) -> dict[s
     """
     from creases.certify import nearest
 
-    if subject.regression:
+    if subject.number:
         return None
     try:
         answer = nearest(subject.net, subject.x.reshape(-1), weights=subject.weights, budget=budget)
@@ -147,15 +148,12 @@ def _nearest_change(subject: Subject, budget: float, why: Explanation) -> dict[s
     }
 
 
-# -- for people -------------------------------------------------------------------------------------------------------
-
-
 def describe_region(e: dict[str, Any]) -> Document:
     """Return what decides an input as sections: the region, the inputs and the units that matter most."""
     crease, region, names, units = e["nearest_crease"], e["region"], e["names"], e["units"]
     rows = [("network", e["network"])]
     if names is None:
-        rows.append(("prediction", f"{e['margin']:.6g}"))
+        rows.append((e["number"], f"{e['margin']:.6g}"))
     else:
         boundary, at = e["boundary_in_region"], "does not cross this region"
         if boundary is not None:
@@ -212,5 +210,5 @@ def _input_section(e: dict[str, Any]) -> Section:
         rows.append((row["name"], *numbers, "" if box is None or len(row["input"]) > 1 else ends))
     total = sum(row["input_times_gradient"] for row in hidden)
     more = f", and {total:+.4g} from {len(hidden)} more inputs" if hidden else ""
-    title = f"{'Margin' if e['names'] else 'Prediction'} = {e['offset']:+.6g} and these products{more}"
+    title = f"{'Margin' if e['names'] else e['number'].capitalize()} = {e['offset']:+.6g} and these products{more}"
     return table(title, ("input", "value", "coefficient", "input × gradient", "in the region"), rows)
