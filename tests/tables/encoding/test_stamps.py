@@ -6,6 +6,7 @@ import pytest
 
 import creases
 from creases.errors import InputError
+from creases.show.report._table_model import write_model_report
 from creases.tables import read_table
 from creases.tables._columns.stamps import CLOCKS
 
@@ -89,7 +90,7 @@ def test_exports_count_time_as_the_model_does(clock: str, tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_hour_and_weekday_of_one_timestamp_act_together() -> None:
+def test_hour_and_weekday_of_one_timestamp_act_together(tmp_path) -> None:
     rng = np.random.default_rng(1)
     seconds = 1_600_000_000 + rng.integers(0, 2 * 365 * 86_400, 3000)
     moments = pd.to_datetime(seconds, unit="s")
@@ -98,3 +99,5 @@ def test_hour_and_weekday_of_one_timestamp_act_together() -> None:
     assert model.scores.iloc[0]["test"] > 0.9
     assert {"created_at hour", "created_at weekday"} in map(set, model.planes)
     assert "hour of created_at and weekday of created_at together" in str(model)
+    write_model_report(model, tmp_path / "report.html", model_name="visitors", again="")
+    assert "hour of created_at and weekday of created_at" in (tmp_path / "report.html").read_text()

@@ -1,5 +1,7 @@
 """Months, weekdays and hours are circles: what ends joins what begins, in curves, planes and the network."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ import torch
 
 import creases
 from creases.errors import ColumnWarning, InputError
+from creases.tables import PairGraph, model_graphs
 from creases.tables._words.model_text import describe_model
 
 
@@ -105,3 +108,22 @@ def test_predict_warns_of_cells_that_it_cannot_read(model):
     """3/4 may be March or April; "soon" is no date."""
     with pytest.warns(ColumnWarning, match=r"column 'sold': 2 cells read as missing, not dates \('3/4/2021'\)"):
         model.predict([{"sold": text, "shop": "town"} for text in ("3/4/2021", "soon", "2021-01-01")])
+
+
+def cross(u, v):
+    return u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]
+
+
+def test_a_map_of_two_parts_of_a_date_bends_only_at_its_creases(model):
+    maps = [graph for graph in model_graphs(model) if isinstance(graph, PairGraph)]
+    graph = next(each for each in maps if len(each.first.knots) and len(each.second.knots))
+    segments = [pair for line in graph.creases() for pair in pairwise(line)]
+    a, b = np.moveaxis(np.array(segments), 1, 0)
+    rng, n_bends = np.random.default_rng(0), 0
+    for p, d in zip(rng.uniform(0.5, [23.5, 6.5], (300, 2)), rng.normal(0, [0.2, 0.1], (300, 2)), strict=True):
+        values = graph(*(p + np.linspace(0, 1, 5)[:, None] * d).T)[:, 0]
+        if np.abs(np.diff(values, 2)).max() > 1e-9:
+            n_bends += 1
+            sides = [cross(d, a - p) * cross(d, b - p), cross(b - a, p - a) * cross(b - a, p + d - a)]
+            assert ((sides[0] <= 0) & (sides[1] <= 0)).any()  # a crease lies between
+    assert n_bends > 10

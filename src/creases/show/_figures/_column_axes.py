@@ -40,7 +40,7 @@ def axis_ticks(axis: ColumnAxis) -> list[tuple[float, str]]:
         return [(value, axis.place(value)) for value in axis.ticks]
     if axis.cycle:
         some = axis.cycle[:: -(-len(axis.cycle) // CYCLE_TICKS)]
-        return [(value, axis.place(value)[:3].rstrip(":")) for value in some]
+        return [(value, name[:3] if (name := axis.place(value)).isalpha() else name) for value in some]
     if axis.first_day:
         return list(zip(*date_ticks(axis.first_day, float(axis.knots[0]), float(axis.knots[-1])), strict=True))
     return []

@@ -366,7 +366,7 @@ class _FirstLayer:
         """Return weights (h, units) of this layer and constants (h,) of the hinges of a pair."""
         result, constant = np.zeros((len(self), len(hinges.first))), np.zeros(len(hinges.first))
         for key in [*hinges.knots, *hinges.folds]:
-            weights = hinges.weights_of(key)
+            weights = hinges.weights[:, 0] * (hinges.first == key) + hinges.weights[:, 1] * (hinges.second == key)
             places, changes = hinges.changes(key)
             self.add(result, hinges.feature_of(key), places, changes[:, None] * weights)
             constant += weights * (hinges.fold(key).values[0, 0] if key < 0 else 0.0)

@@ -212,16 +212,20 @@ class PairHinges:
         distance = np.abs(knots - place)
         return PiecewiseLinear(knots, 1 - np.minimum(distance, 2 * half - distance)[:, None] / half)
 
+    def branches(self, key: int) -> list[tuple[Floats, Floats]]:
+        """Return the monotone parts of a transform or fold: knots (k,), in either order, and values (k,) that rise."""
+        if key >= 0:
+            return [(self.knots[key], np.linspace(0, 1, len(self.knots[key])))]
+        fold = self.fold(key)
+        pieces = [(fold.knots[k : k + 2], fold.values[k : k + 2, 0]) for k in range(len(fold.knots) - 1)]
+        return [(knots, values) if values[0] < values[1] else (knots[::-1], values[::-1]) for knots, values in pieces]
+
     def changes(self, key: int) -> tuple[Floats, Floats]:
         """Return knots (k,) and changes of slope (k,) of a transform or fold; a sum of them, from 0, is its values."""
         if key < 0:
             fold = self.fold(key)
             return fold.knots, fold.changes[:, 0]
         return self.knots[key], spread_changes(self.knots[key])
-
-    def weights_of(self, key: int) -> Floats:
-        """Return the weights (h,) of hinges that read a feature or fold."""
-        return np.asarray(self.weights[:, 0] * (self.first == key) + self.weights[:, 1] * (self.second == key))
 
     def __call__(self, X: Floats) -> Floats:
         """Return the hinges (n, h) at rows X (n, d)."""

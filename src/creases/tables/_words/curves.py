@@ -9,7 +9,6 @@ import numpy as np
 from creases._text import format_change
 from creases._typing import Floats
 from creases.tables._columns.axes import Axis
-from creases.tables._stages.basis import PiecewiseLinear
 from creases.tables._stages.model import Plane
 
 #: Pieces of a curve that are told by their slopes; one with more by its values at so many places.
@@ -69,16 +68,13 @@ def plane_knots(plane: Plane, j: int, cells: Sequence[Mapping[int, float]] | Non
     places = [plane.margins[j].knots] if j in plane.margins else []
     for i, k, (a, b, c) in zip(hinges.first.tolist(), hinges.second.tolist(), hinges.weights, strict=True):
         key, level_key, slope, factor = (i, k, a, b) if hinges.feature_of(i) == j else (k, i, b, a)
-        if key < 0:
-            own = hinges.fold(key)
-        else:
-            own = PiecewiseLinear(hinges.knots[key], np.linspace(0, 1, len(hinges.knots[key]))[:, None])
-        places.append(own.knots)
-        for level in {cell.get(hinges.feature_of(level_key), 0.0) for cell in cells}:
-            height = slope * own.values[:, 0] + factor * max(level, 0.0) + c
-            before = np.flatnonzero(height[:-1] * height[1:] < 0)
-            share = height[before] / (height[before] - height[before + 1])
-            places.append(own.knots[before] + share * np.diff(own.knots)[before])
+        for knots, values in hinges.branches(key):
+            places.append(knots)
+            for level in {cell.get(hinges.feature_of(level_key), 0.0) for cell in cells}:
+                height = slope * values + factor * max(level, 0.0) + c
+                before = np.flatnonzero(height[:-1] * height[1:] < 0)
+                share = height[before] / (height[before] - height[before + 1])
+                places.append(knots[before] + share * np.diff(knots)[before])
     return np.unique(np.concatenate(places))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,17 +75,16 @@ class PairGraph(OneLine):
 
     def creases(self) -> list[Floats]:
         """Return the lines, each of points (k, 2), at which the map of two numbers bends."""
-        plane, inputs = self._plane, self.inputs
-        knots = [plane.hinges.knots[j] for j in inputs]
-        even = [np.linspace(0, 1, len(each)) for each in knots]
-        lines: list[Floats] = []
-        for k in np.flatnonzero(plane.weights.any(axis=1)).tolist():
-            a, b, c = plane.hinges.weights[k]
-            a, b = (a, b) if plane.hinges.first[k] == inputs[0] else (b, a)
-            u = np.unique(np.concatenate([even[0], -(b * even[1] + c) / a]))
-            v = -(a * u + c) / b
-            inside = (u >= 0) & (u <= 1) & (v >= -1e-9) & (v <= 1 + 1e-9)
-            lines.append(np.stack([np.interp(u, even[0], knots[0]), np.interp(v, even[1], knots[1])], axis=1)[inside])
+        hinges, lines = self._plane.hinges, list[Floats]()
+        for k in np.flatnonzero(self._plane.weights.any(axis=1)).tolist():
+            keys, (a, b, c) = [int(hinges.first[k]), int(hinges.second[k])], hinges.weights[k]
+            if hinges.feature_of(keys[0]) != self.inputs[0]:
+                keys, a, b = keys[::-1], b, a
+            for (p, even), (q, other) in product(*(hinges.branches(key) for key in keys)):
+                u = np.unique(np.concatenate([even, -(b * other + c) / a]))
+                v = -(a * u + c) / b
+                inside = (u >= even[0]) & (u <= even[-1]) & (v >= other[0] - 1e-9) & (v <= other[-1] + 1e-9)
+                lines.append(np.stack([np.interp(u, even, p), np.interp(v, other, q)], axis=1)[inside])
         for axis, side in enumerate((self.first, self.second)):
             for knot in side.knots[1:-1]:
                 line = np.stack([each[[0, -1]] for each in (self.first.knots, self.second.knots)], axis=1)
