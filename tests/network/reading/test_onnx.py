@@ -209,6 +209,20 @@ def test_operators_that_the_evaluator_lacks_agree_with_onnxruntime(case, constan
     np.testing.assert_allclose(creases.read(proto)(x.astype(float)), expected, rtol=1e-4, atol=1e-5)
 
 
+def test_shrink_without_a_jump_is_read_and_agrees_with_onnxruntime() -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    x = RNG.normal(size=(50, 6)).astype(np.float32)
+    proto = model([node("Shrink", "x", bias=0.3, lambd=0.3)], ["b", 6], opset=13, kind=onnx.TensorProto.FLOAT)
+    net = creases.read(proto)
+    expected = runtime.InferenceSession(proto.SerializeToString()).run(None, {"x": x})[0]
+    np.testing.assert_allclose(net(x.astype(float)), expected, rtol=1e-6, atol=1e-7)
+    slopes = np.eye(6) * (np.abs(x) > 0.3)[:, None]
+    np.testing.assert_array_equal(net.piece(x.astype(float)).J, slopes)
+    for attributes in ({}, {"bias": 0.2, "lambd": 0.3}, {"bias": -0.3, "lambd": -0.3}):
+        with pytest.raises(ReadError, match=r"Shrink_y \(Shrink\): jumps, .*only bias == lambd >= 0"):
+            creases.read(model([node("Shrink", "x", **attributes)], ["b", 6], opset=13))
+
+
 def test_batch_normalisation_is_the_same_in_every_opset() -> None:
     """Apart from the others: before opset 14 the evaluator mixes the batch's statistics in."""
     constants = {name: np.abs(f(3)) + 0.1 for name in "sbmv"}

@@ -14,10 +14,7 @@ from creases._program._program import Program
 from creases._program._step import Step
 from creases.errors import InputError
 
-_CONV: dict[str, Any] = {
-    "conv": {1: nn.Conv1d, 2: nn.Conv2d, 3: nn.Conv3d},
-    "conv_transpose": {1: nn.ConvTranspose1d, 2: nn.ConvTranspose2d, 3: nn.ConvTranspose3d},
-}
+_CONV = {"conv": "Conv", "conv_transpose": "ConvTranspose"}
 
 
 def to_module(program: Program) -> nn.Sequential:
@@ -73,7 +70,7 @@ def _module(step: Step, before: tuple[int, ...]) -> nn.Module:
         weight, options = step.tensors["weight"], step.options
         n, channels = weight.ndim - 2, [len(weight), weight.shape[1] * options["groups"]]
         names = ("stride", "padding", "dilation", "output_padding")
-        layer = _CONV[step.op][n](
+        layer = getattr(nn, f"{_CONV[step.op]}{n}d")(
             *(channels if step.op == "conv_transpose" else reversed(channels)),
             tuple(weight.shape[2:]),
             groups=options["groups"],

@@ -60,8 +60,12 @@ class CouplingTracker(UnitTracker):
     def refuse(self, owners: Iterable[str], why: str) -> None:
         """Record why the units of these layers cannot be removed."""
         for owner in owners:
-            first = self.flow.first[owner]
-            self.fix(range(first, first + count_outputs(self.modules[owner])), why)
+            self.fix(self.output_units(owner), why)
+
+    def output_units(self, path: str) -> range:
+        """Return the units that a layer makes; none for one that is no affine layer."""
+        first = self.flow.first.get(path)
+        return range(0) if first is None else range(first, first + count_outputs(self.modules[path]))
 
     # -- operations ---------------------------------------------------------------------------------------------------
 
@@ -123,8 +127,7 @@ class CouplingTracker(UnitTracker):
         """
         assert isinstance(layer, _ConvNd)
         read = self.flow.columns[path].reshape(layer.groups, -1)
-        first = self.flow.first[path]
-        made = torch.arange(first, first + layer.out_channels).reshape(layer.groups, -1)
+        made = torch.tensor(self.output_units(path)).reshape(layer.groups, -1)
         if removes_whole_groups(layer):
             self._couple_columns(torch.cat([read, made], dim=1).tolist(), path)
         else:
@@ -213,18 +216,17 @@ class _CouplingSurvey(Survey):
                 for _, units in members:
                     self.tracker.fix(units[:1], why)
         removable = tuple(group for group, units in found if not self._why_fixed(units))
-        return ChannelGroups(removable, self._fixed(), self.tracker.positions)
+        return ChannelGroups(removable, self._fixed(found), self.tracker.positions)
 
     def _groups(self) -> list[tuple[ChannelGroup, list[int]]]:
         """Return the sets of coupled units as groups of channels, in the order of the model's layers."""
         flow, root = self.flow, self.tracker.root
         outputs: dict[int, dict[str, list[int]]] = {}
         units: dict[int, list[int]] = {}
-        for path, first in flow.first.items():
-            for channel in range(count_outputs(self.twin.get_submodule(path))):
-                key = root(first + channel)
-                outputs.setdefault(key, {}).setdefault(path, []).append(channel)
-                units.setdefault(key, []).append(first + channel)
+        for path in flow.first:
+            for channel, unit in enumerate(self.tracker.output_units(path)):
+                outputs.setdefault(root(unit), {}).setdefault(path, []).append(channel)
+                units.setdefault(root(unit), []).append(unit)
         inputs: dict[int, dict[str, list[int]]] = {key: {} for key in outputs}
         for path, numbers in flow.columns.items():
             for column, unit in enumerate(numbers.tolist()):
@@ -247,33 +249,26 @@ class _CouplingSurvey(Survey):
             layer = self.twin.get_submodule(path)
             made = output_tensors(layer).tensors if isinstance(layer, AFFINE_LAYERS) else ()
             read: list[int] = self.flow.columns[path].tolist() if path in self.flow.columns else []
-            for names, units in ((made, self._output_units(path)), (input_tensors(layer).tensors, read)):
+            for names, units in ((made, self.tracker.output_units(path)), (input_tensors(layer).tensors, read)):
                 reasons = (fixed_tensor_reason(layer, path, name, self.shared) for name, _ in names)
                 if why := next(filter(None, reasons), ""):
                     self.tracker.fix(units, why)
         unused = [path for path in self.flow.first if path not in self.flow.columns]
         self.tracker.refuse(unused, "forward does not call it as a layer")
 
-    def _output_units(self, path: str) -> list[int]:
-        first = self.flow.first.get(path)
-        return [] if first is None else list(range(first, first + count_outputs(self.twin.get_submodule(path))))
-
     def _why_fixed(self, units: list[int]) -> str:
         """Return why coupled units cannot be removed; "" if they can."""
         return next((self.tracker.fixed[unit] for unit in units if unit in self.tracker.fixed), "")
 
-    def _fixed(self) -> tuple[FixedChannels, ...]:
+    def _fixed(self, found: list[tuple[ChannelGroup, list[int]]]) -> tuple[FixedChannels, ...]:
         """Return the channels that cannot be removed, by layer and reason."""
-        every: dict[int, list[int]] = {}
-        for path in self.flow.first:
-            for unit in self._output_units(path):
-                every.setdefault(self.tracker.root(unit), []).append(unit)
+        every = {self.tracker.root(units[0]): units for _, units in found}
         parts: dict[tuple[str, str], list[int]] = {}
-        for path, first in self.flow.first.items():
-            for unit in self._output_units(path):
+        for path in self.flow.first:
+            for channel, unit in enumerate(self.tracker.output_units(path)):
                 why = self.tracker.fixed.get(unit) or self._shared_reason(every[self.tracker.root(unit)])
                 if why:
-                    parts.setdefault((path, why), []).append(unit - first)
+                    parts.setdefault((path, why), []).append(channel)
         return tuple(
             FixedChannels(path, tuple(channels), count_outputs(self.twin.get_submodule(path)), why)
             for (path, why), channels in parts.items()

@@ -9,7 +9,6 @@ from operator import index
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.conv import _ConvTransposeNd
 from torch.optim import Optimizer
 
 from creases.errors import InputError
@@ -162,8 +161,8 @@ def remove_channels(
 def apply_removal(model: nn.Module, groups: Sequence[ChannelGroup], optimizer: Optimizer | None = None) -> list[Plan]:
     """Remove groups of channels; return plans that restore them when they are applied in this order."""
     undo: list[Plan] = []
-    for plan_side in (_plan_outputs, _plan_inputs):
-        plan = plan_side(model, groups, optimizer)
+    for outputs in (True, False):
+        plan = _plan_side(model, groups, optimizer, outputs)
         undo.insert(0, plan.inverse())
         plan.apply()
     return undo
@@ -202,47 +201,29 @@ def _check_groups(model: nn.Module, groups: Sequence[ChannelGroup]) -> None:
             raise InputError("groups", f"leave at least one channel of {path!r}", f"all {width}")
 
 
-def _plan_outputs(model: nn.Module, groups: Sequence[ChannelGroup], optimizer: Optimizer | None) -> Plan:
-    """Plan the removal of rows and biases."""
+def _plan_side(model: nn.Module, groups: Sequence[ChannelGroup], optimizer: Optimizer | None, outputs: bool) -> Plan:
+    """Plan the removal of rows and biases (``outputs``), or of columns and entries of batch norms and PReLUs.
+
+    The weight of a convolution that loses whole groups has no axis for all of its inputs, or of its outputs.
+    """
     carriers = {path for group in groups for path in group.carriers}
     edits, counters = [], []
-    for path, removed in union_channels(group.outputs for group in groups).items():
-        layer = get_layer(model, path)
-        tensors, counter = output_tensors(layer)
-        counters.append((layer, counter, int(getattr(layer, counter)) - len(removed)))
-        whole = path in carriers and isinstance(layer, _ConvTransposeNd)  # its weight has a row for each input
-        edits += _edits(layer, removed, [(name, axis) for name, axis in tensors if name != "weight" or not whole])
-    return plan_edits(edits, counters, optimizer)
-
-
-def _plan_inputs(model: nn.Module, groups: Sequence[ChannelGroup], optimizer: Optimizer | None) -> Plan:
-    """Plan the removal of columns, entries of batch norms and PReLUs, and whole groups of convolutions."""
-    carriers = {path for group in groups for path in group.carriers}
-    edits, counters = [], []
-    sides = (part for group in groups for part in (group.carriers, group.readers))
+    sides = (part for group in groups for part in ((group.outputs,) if outputs else (group.carriers, group.readers)))
     for path, removed in union_channels(sides).items():
         layer = get_layer(model, path)
-        tensors, counter = input_tensors(layer)
+        tensors, counter = output_tensors(layer) if outputs else input_tensors(layer)
         size = int(getattr(layer, counter))
         counters.append((layer, counter, size - len(removed)))
         whole = path in carriers and isinstance(layer, AFFINE_LAYERS)
-        if whole:
+        if whole and not outputs:
             counters.append((layer, "groups", int(layer.groups) * (size - len(removed)) // size))  # type: ignore[arg-type]
-        if not whole or isinstance(layer, _ConvTransposeNd):
-            edits += _edits(layer, removed, tensors)
+        for name, axis in tensors:
+            tensor = getattr(layer, name, None)
+            if tensor is not None and not (whole and name == "weight" and axis):
+                keep = torch.ones(tensor.shape[axis], dtype=torch.bool)
+                keep[_along(tensor, axis, removed)] = False
+                edits.append(Edit(layer, name, axis, keep.nonzero().flatten()))
     return plan_edits(edits, counters, optimizer)
-
-
-def _edits(layer: nn.Module, removed: list[int], tensors: Sequence[tuple[str, int]]) -> list[Edit]:
-    """Return the edits that remove entries from the tensors of a layer."""
-    edits = []
-    for name, axis in tensors:
-        tensor = getattr(layer, name, None)
-        if tensor is not None:
-            keep = torch.ones(tensor.shape[axis], dtype=torch.bool)
-            keep[_along(tensor, axis, removed)] = False
-            edits.append(Edit(layer, name, axis, keep.nonzero().flatten()))
-    return edits
 
 
 def _along(tensor: Tensor, axis: int, channels: Sequence[int]) -> Tensor:

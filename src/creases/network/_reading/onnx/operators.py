@@ -66,11 +66,6 @@ class Node:
 
 # ONNX layers as torch operations: convolution, normalization, pooling, resizing.
 
-_CONV: dict[int, Any] = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
-_CONV_TRANSPOSE: dict[int, Any] = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
-_MAX_POOL: dict[int, Any] = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
-_AVG_POOL: dict[int, Any] = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
-
 
 def _pads(node: Node, x: Tensor, kernel: Sequence[int]) -> list[tuple[int, int]]:
     """Return the padding at the start and end of each spatial axis."""
@@ -101,14 +96,14 @@ def _conv(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> 
     axes = weight.ndim - 2
     x, padding = _pad_uneven(x, _pads(node, x, weight.shape[2:]))
     strides, dilations = node.get("strides", [1] * axes), node.get("dilations", [1] * axes)
-    return _CONV[axes](x, weight, bias, strides, padding, dilations, node.get("group", 1))  # type: ignore[no-any-return]
+    return getattr(F, f"conv{axes}d")(x, weight, bias, strides, padding, dilations, node.get("group", 1))  # type: ignore[no-any-return]
 
 
 def _conv_transpose(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     axes = weight.ndim - 2
     strides, dilations = node.get("strides", [1] * axes), node.get("dilations", [1] * axes)
     extra = node.get("output_padding", [0] * axes)
-    out = _CONV_TRANSPOSE[axes](x, weight, bias, strides, 0, extra, node.get("group", 1), dilations)
+    out = getattr(F, f"conv_transpose{axes}d")(x, weight, bias, strides, 0, extra, node.get("group", 1), dilations)
     mode, shape = node.get("auto_pad", "NOTSET"), node.get("output_shape")
     if mode.startswith("SAME") and not shape:
         shape = [n * s for n, s in zip(x.shape[2:], strides, strict=True)]
@@ -129,15 +124,14 @@ def _max_pool(node: Node, x: Tensor) -> Tensor:
     """Apply max-pooling; uneven padding repeats the edge, which does not change a maximum."""
     kernel = node.get("kernel_shape")
     axes = len(kernel)
-    dilations = node.get("dilations", [1] * axes)
+    strides, dilations = node.get("strides", [1] * axes), node.get("dilations", [1] * axes)
     pads = _pads(node, x, kernel)
     x, padding = _pad_uneven(x, pads, mode="replicate")
     if any(d > 1 for d in dilations) and any(before != after for before, after in pads):
         raise node.error("a dilated max-pool with uneven padding cannot be read")
     if any(2 * p > k for p, k in zip(padding, kernel, strict=True)):
         raise node.error("its padding is more than half of its window")
-    strides = node.get("strides", [1] * axes)
-    return _MAX_POOL[axes](x, kernel, strides, padding, dilations, bool(node.get("ceil_mode", 0)))  # type: ignore[no-any-return]
+    return getattr(F, f"max_pool{axes}d")(x, kernel, strides, padding, dilations, bool(node.get("ceil_mode", 0)))  # type: ignore[no-any-return]
 
 
 def _average_pool(node: Node, x: Tensor) -> Tensor:
@@ -152,11 +146,12 @@ def _average_pool(node: Node, x: Tensor) -> Tensor:
     padded, padding = _pad_uneven(x, pads)
     if any(2 * p > k for p, k in zip(padding, kernel, strict=True)):
         raise node.error("its padding is more than half of its window")
-    out = _AVG_POOL[axes](padded, kernel, strides, padding, ceil, include)
+    pool = getattr(F, f"avg_pool{axes}d")
+    out = pool(padded, kernel, strides, padding, ceil, include)
     if include or all(before == after for before, after in pads):
         return out  # type: ignore[no-any-return]
     ones, _ = _pad_uneven(torch.ones(1, 1, *x.shape[2:], dtype=torch.float64), pads)
-    return out / _AVG_POOL[axes](ones, kernel, strides, padding, ceil, include)  # type: ignore[no-any-return]
+    return out / pool(ones, kernel, strides, padding, ceil, include)  # type: ignore[no-any-return]
 
 
 def _resize(node: Node, x: Tensor, *inputs: Tensor | None) -> Tensor:
@@ -437,6 +432,14 @@ def _clip(node: Node, x: Tensor, low: Tensor | None = None, high: Tensor | None 
     return x if bounds == [None, None] else torch.clamp(x, *bounds)
 
 
+def _shrink(node: Node, x: Tensor) -> Tensor:
+    """Move what is beyond ±lambd toward 0 by the bias and give 0 elsewhere; continuous if the two are equal."""
+    bias, lambd = node.number("bias", 0.0), node.number("lambd", 0.5)
+    if bias != lambd or lambd < 0:
+        raise node.error(f"jumps, with lambd={lambd:g} and bias={bias:g}; only bias == lambd >= 0 can be read")
+    return F.softshrink(x, lambd)
+
+
 def _cast(node: Node, x: Tensor) -> Tensor:
     if (to := node.get("to")) not in _KINDS:
         raise node.error(f"casts to the element type {to}, which cannot be read")
@@ -491,6 +494,7 @@ OPERATORS: dict[str, Operator] = {
     "LeakyRelu": lambda node, x: F.leaky_relu(x, node.number("alpha", 0.01)),
     "PRelu": _prelu,
     "Clip": _clip,
+    "Shrink": _shrink,
     "Max": lambda node, *xs: reduce(torch.maximum, xs),
     "Min": lambda node, *xs: reduce(torch.minimum, xs),
     "HardSigmoid": lambda node, x: torch.clamp(x * node.number("alpha", 0.2) + node.number("beta", 0.5), 0.0, 1.0),

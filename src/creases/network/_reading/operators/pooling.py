@@ -13,8 +13,6 @@ from torch import Tensor
 from creases.network._reading.builder import ProgramBuilder, Value
 from creases.network._reading.operators.layers import Sizes, sizes
 
-_MAX = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
-
 
 def avg_pool(
     builder: ProgramBuilder,
@@ -62,7 +60,7 @@ def max_pool(
     kernel = sizes(kernel_size, axes)
     strides = sizes(stride, axes) if stride else kernel
     pads, dilations = sizes(padding, axes), sizes(dilation, axes)
-    out = _MAX[axes](input.example[:1], kernel, strides, pads, dilations, ceil_mode).shape[2:]
+    out = getattr(F, f"max_pool{axes}d")(input.example[:1], kernel, strides, pads, dilations, ceil_mode).shape[2:]
     windows = []
     for i in range(axes):
         first = torch.arange(out[i]) * strides[i] - pads[i]
