@@ -42,17 +42,19 @@ def points(shape: tuple[int, ...], count: int = 4, seed: int = 1) -> Tensor:
     return torch.randn(count, *shape, generator=generator, dtype=torch.float64)
 
 
-def assert_agrees(model: nn.Module, shape: tuple[int, ...], net: creases.Network | None = None) -> creases.Network:
-    """Values to 1e-12 and pieces equal to autograd's Jacobian; returns the network."""
+def assert_agrees(
+    model: nn.Module, shape: tuple[int, ...], net: creases.Network | None = None, count: int = 4
+) -> creases.Network:
+    """At ``count`` points values to 1e-12 and pieces equal to autograd's Jacobian; returns the network."""
     reference = copy.deepcopy(model).eval()
     net = creases.read(reference, shape) if net is None else net
     reference = reference.double()
-    x = points(shape)
+    x = points(shape, count)
     with torch.no_grad():
         expected = reference(x)
     torch.testing.assert_close(net(x).flatten(1), expected.reshape(len(x), -1), rtol=1e-12, atol=1e-12)
     J, y = net.piece(x)
-    for i in range(2):
+    for i in range(count):
         jacobian = torch.autograd.functional.jacobian(lambda point: reference(point[None]).flatten(), x[i])
         torch.testing.assert_close(J[i], jacobian.reshape(net.n_out, net.n_in), rtol=1e-10, atol=1e-12)
     rebuilt = torch.einsum("bmd,bd->bm", J, x.flatten(1)) + y

@@ -272,9 +272,31 @@ def test_selections_by_sign_are_bends(model: nn.Module, shape: tuple[int, ...]) 
     ("sums of two in sequence", Lambda(lambda x: (lambda h: (h + h.abs())[0])(x.transpose(0, 1))), LINE),
     ("a constant beside a sequence", Lambda(lambda x, c: (x.transpose(0, 1) * c)[0], c=torch.randn(3, 1, 10)), LINE),
     ("unrolled recurrence", Lambda(_recurrence), LINE),
+    ("largest of a list", Lambda(lambda x: torch.stack([x, 2 * x - 1, -x]).max(0).values), VECTOR),
+    ("smallest of a list", Lambda(lambda x: torch.stack([x, 2 * x - 1, -x], 0).min(dim=0)[0]), IMAGE),
+    ("amax of a list", Lambda(lambda x: torch.stack([x, x.relu() - 1], dim=-3).amax(0) + 1), VECTOR),
+    ("amin of a list of entries", Lambda(lambda x: torch.stack([x[:, 0], x[:, 1], x[:, 5]]).amin(dim=0)), VECTOR),
+    ("sum of a list", Lambda(lambda x: torch.stack(tensors=[x, x.relu(), x.flip(1)]).sum(0, keepdim=True)[0]), LINE),
+    ("mean of a list", Lambda(lambda x: torch.stack([x, x.abs()]).mean((0, -1))), LINE),
+    (
+        "a list beside its mean",
+        Lambda(lambda x: (lambda s: (s - s.mean(0)).abs().sum(0))(torch.stack([x, x.relu()]))),
+        LINE,
+    ),
+    ("one of a list", Lambda(lambda x: torch.stack([x, x.abs(), x.relu()]).relu()[1]), VECTOR),
+    (
+        "a list apart again",
+        Lambda(lambda x: (lambda a, b: a - 2 * b.abs())(*torch.stack([x, x.relu()]).unbind())),
+        LINE,
+    ),
+    ("a list put behind", Lambda(lambda x: torch.stack([x, x.abs(), x.relu()]).permute(1, 2, 0).amax(1)), VECTOR),
+    ("a list within samples", Lambda(lambda x: torch.stack([x, x.abs()]).max(-1)[0].max(0)[0]), LINE),
+    ("a list by hand", Lambda(lambda x: torch.cat([x[None], x.abs()[None] - 1, -2 * x[None]]).amax(0)), VECTOR),
+    ("largest of a sequence", Lambda(lambda x: x.transpose(0, 1).max(0).values), LINE),
+    ("sums along rows of all samples", Lambda(lambda x: x.reshape(-1, 10).amax(1).view(-1, 3).relu()), LINE),
 )
 def test_the_batch_axis_may_move_on_the_way(model: nn.Module, shape: tuple[int, ...]) -> None:
-    assert_agrees(seeded(model), shape)
+    assert_agrees(seeded(model), shape, count=50)
 
 
 def test_constants_of_any_precision_are_read() -> None:

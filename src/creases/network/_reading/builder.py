@@ -53,7 +53,11 @@ class ProgramBuilder:
         return ReadError(why)
 
     def emit(self, op: str, inputs: Sequence[Value], options: dict[str, Any] | None = None, **tensors: Tensor) -> Value:
-        """Add a step and run it on the examples."""
+        """Add a step and run it on the examples; the batch axes of several inputs must line up."""
+        if len({len(value.shape) for value in inputs}) > 1:
+            shapes = " and ".join(f"(batch, *{value.shape})" for value in inputs)
+            why = f"values of shapes {shapes} have different numbers of axes, so their batch axes do not line up"
+            raise self.error(why)
         tensors = {name: _detached_copy(tensor) for name, tensor in tensors.items()}
         for name, tensor in tensors.items():
             if not torch.isfinite(tensor).all():
@@ -121,11 +125,6 @@ class ProgramBuilder:
 
     def add(self, values: Sequence[Value], signs: Sequence[int]) -> Value:
         """Add a signed sum of values; their batch axes must line up."""
-        if len({len(value.shape) for value in values}) > 1:
-            shapes = " and ".join(f"(batch, *{value.shape})" for value in values)
-            raise self.error(
-                f"values of shapes {shapes} have different numbers of axes, so their batch axes do not line up"
-            )
         return self.emit("add", values, {"signs": list(signs)})
 
     def reshape(self, x: Value, shape: Sequence[int]) -> Value:
@@ -212,8 +211,6 @@ class ProgramBuilder:
 
     def maximum(self, values: Sequence[Value]) -> Value:
         """Add the elementwise maximum of several values."""
-        if len({len(value.shape) for value in values}) > 1:
-            raise self.error("values with different numbers of axes: their batch axes do not line up")
         return self.choice(self.emit("stack", values))
 
     def above(self, x: Value, c: Const) -> Value:

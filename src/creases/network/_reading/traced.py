@@ -6,7 +6,7 @@ would run it and is also translated into steps; the two results must agree, so a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,6 +24,7 @@ from creases.network._reading.builder import ProgramBuilder, Value
 from creases.network._reading.operators import HANDLERS
 from creases.network._reading.operators.masks import OF_MASKS, Mask
 from creases.network._reading.operators.names import (
+    ALONG_AXES,
     CONDITIONS,
     DENSE,
     IDENTITY_FUNCTIONS,
@@ -76,15 +77,19 @@ class Displaced:
 
     def front(self, tensor: Tensor) -> Tensor:
         """Return a tensor of this layout with the batch axis first."""
-        return (
-            tensor.movedim(self._axis, 0)
-            if self._axis
-            else tensor.reshape(self.value.example.shape[0], -1, *tensor.shape[1:])
-        )
+        if self._axis:
+            return tensor.movedim(self._axis, 0)
+        return tensor.reshape(len(self.value.example), -1, *tensor.shape[1:])
 
-    def back(self, tensor: Tensor) -> Tensor:
-        """Return a tensor with the batch axis first in this layout."""
-        return tensor.movedim(0, self._axis) if self._axis else tensor.flatten(0, 1)
+    def back(self, tensor: Tensor, missing: Iterable[int] = ()) -> Tensor:
+        """Return a tensor with the batch axis first in this layout, some of whose axes may be missing from it."""
+        before = self._axis - len([dim for dim in missing if dim < self._axis])
+        return tensor.movedim(0, before) if self._axis else tensor.flatten(0, 1)
+
+    def dim(self, dim: int) -> int:
+        """Return the place of an axis of this layout in a tensor with the batch axis first."""
+        dim %= self.numbers.ndim
+        return 0 if dim == self._axis else dim + (dim < self._axis or not self._axis)
 
     @cached_property
     def _axis(self) -> int:
@@ -207,8 +212,12 @@ class Recorder:
                 result = self._translate(func, base, args, kwargs)
             except ReadError as problem:
                 why = self._message(base, str(problem))
-                if moves and isinstance(value := traced[0].value, Value):
-                    with suppress(ReadError):
+                with suppress(ReadError):
+                    if base == "stack" and all(isinstance(t.value, Value) for t in traced):  # before the batch axis
+                        value = self._translate(func, base, (args[0] if args else kwargs["tensors"], 1), {})
+                        func, args, kwargs = torch.transpose, (self.wrap(value.example, value), 0, 1), {}
+                        moves, traced = True, [args[0]]
+                    if moves and isinstance(value := traced[0].value, Value):
                         return self._displace(func, args, kwargs, Displaced(value, self.builder.numbers(value), why))
                 refused = Unreadable(base, self.module, self.place, why, _scores(base, args, kwargs))
                 return self._refuse(func, args, kwargs, refused, defer=base == name)
@@ -216,17 +225,11 @@ class Recorder:
 
     # -- values whose batch axis is not first --------------------------------------------------------------------------
 
-    def _displace(
-        self, func: Function, args: tuple[Any, ...], kwargs: dict[str, Any], displaced: Displaced
-    ) -> TracedTensor | tuple[TracedTensor, ...]:
+    def _displace(self, func: Function, args: tuple[Any, ...], kwargs: dict[str, Any], displaced: Displaced) -> Any:
         """Rearrange entries wherever the batch axis goes, if the samples stay side by side."""
         pair = tree_map(lambda leaf: displaced.numbers if isinstance(leaf, TracedTensor) else leaf, (args, kwargs))
         numbers, data = func(*pair[0], **pair[1]), func(*args, **kwargs)
-        if isinstance(data, Tensor):
-            return self._place(replace(displaced, numbers=numbers), data)
-        return tuple(
-            self._place(replace(displaced, numbers=part), entries) for part, entries in zip(numbers, data, strict=True)
-        )
+        return tree_map(lambda part, entries: self._place(replace(displaced, numbers=part), entries), numbers, data)
 
     def _place(self, displaced: Displaced, data: Tensor) -> TracedTensor:
         """Return a displaced value, as an ordinary one if its batch axis is the first."""
@@ -243,26 +246,48 @@ class Recorder:
         name = function_name(func)
         if base_name(name) != name:  # in place
             raise ReadError(displaced.why)
+        dims: list[int] = []  # that it acts along
 
         def bring_forward(leaf: Any) -> Any:
-            if isinstance(leaf, TracedTensor) and isinstance(value := leaf.value, Displaced):
+            missing = displaced.numbers.ndim - leaf.ndim if isinstance(leaf, Tensor) else 0
+            if not isinstance(leaf, TracedTensor):
+                is_aligned = isinstance(leaf, Tensor) and not missing and name not in _OF_MATRICES
+                return displaced.front(leaf) if is_aligned else leaf
+            if isinstance(value := leaf.value, Displaced):
                 entries = self.builder.select(value.value, displaced.front(value.numbers))
                 return self.wrap(displaced.front(leaf), entries)
-            is_aligned = isinstance(leaf, Tensor) and leaf.ndim == displaced.numbers.ndim and name not in _OF_MATRICES
-            return displaced.front(leaf) if is_aligned and not isinstance(leaf, TracedTensor) else leaf
+            if not isinstance(value, Value) or not 0 < missing == displaced._axis:
+                return leaf
+            shape = (*(1,) * missing, *value.shape)  # such as the mean of a list beside the list
+            return self.wrap(leaf.reshape(len(leaf), *shape), self.builder.reshape(value, shape))
+
+        def count_from_front(dim: Any) -> Any:
+            if isinstance(dim, int):
+                dims.append(dim % displaced.numbers.ndim)
+            return displaced.dim(dim) if isinstance(dim, int) else dim
+
+        def put_back(part: TracedTensor, expected: Tensor) -> TracedTensor:
+            if isinstance(part.value, Unreadable):
+                return self.wrap(expected, replace(part.value, scores=None))
+            axes = dims if part.ndim < displaced.front(displaced.numbers).ndim else []
+            data = displaced.back(part, axes)
+            agrees = data.shape == expected.shape and _largest(data - expected) <= _TOLERANCE * _largest(expected)
+            if not agrees or not isinstance(part.value, Value):
+                raise ReadError(displaced.why)
+            numbers = displaced.back(self.builder.numbers(part.value), axes)
+            return self._place(Displaced(part.value, numbers, displaced.why), data)
 
         original = func(*args, **kwargs)
+        if name in ALONG_AXES:
+            kwargs = {"dim": 0, **kwargs} if "cat" in name and len(args) == 1 else kwargs  # its default
+            args = (*args[:1], *tree_map(count_from_front, args[1:2]), *args[2:])
+            kwargs = {key: tree_map(count_from_front, each) if key == "dim" else each for key, each in kwargs.items()}
         try:
             args, kwargs = tree_map(bring_forward, (args, kwargs))
             traced = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, TracedTensor)]
-            out = self.operation(func, args, kwargs, traced)
-            data = displaced.back(out)
-            agrees = data.shape == original.shape and _largest(data - original) <= _TOLERANCE * _largest(original)
-            if not agrees or not isinstance(out.value, Value):
-                raise ReadError(displaced.why)
+            return tree_map(put_back, self.operation(func, args, kwargs, traced), original)
         except (AttributeError, IndexError, ReadError, RuntimeError, ValueError):
             raise ReadError(displaced.why) from None
-        return self._place(Displaced(out.value, displaced.back(self.builder.numbers(out.value)), displaced.why), data)
 
     # -- translation --------------------------------------------------------------------------------------------------
 

@@ -44,6 +44,9 @@ MOVES = words(
 #: Permutations of the axes.
 PERMUTATIONS = words("permute transpose swapaxes swapdims")
 
+#: Operations along axes, which are their second argument or ``dim``.
+ALONG_AXES = words("sum mean max min amax amin cat concat concatenate cumsum softmax log_softmax")
+
 #: Linear operations without a corresponding step: read as a dense matrix.
 DENSE = words("einsum tensordot inner cumsum diff trapezoid trapz tril triu fold")
 

@@ -54,8 +54,10 @@ def cat(builder: ProgramBuilder, tensors: Sequence[Value | Tensor], dim: int = 0
 def stack(builder: ProgramBuilder, tensors: Sequence[Value | Tensor], dim: int = 0) -> Value:
     """Read a stack of tensors along a new axis."""
     values = _values(builder, tensors)
-    at = axis(builder, dim, values[0].example.ndim + 1)
     last = len(values[0].shape)
+    at = dim % (last + 2) - 1
+    if at < 0:
+        raise builder.error("puts a list before the batch axis, which must remain first")
     stacked = builder.emit("stack", values)
     order = list(range(last))
     order.insert(at, last)
@@ -86,8 +88,6 @@ def _values(builder: ProgramBuilder, tensors: Sequence[Value | Tensor]) -> list[
         if part.ndim != like.example.ndim or len(part) != builder.batch:
             raise builder.error(f"a constant of shape {tuple(part.shape)} has no batch axis")
         values.append(builder.fill(builder.constant(part, like)))
-    if len({len(value.shape) for value in values}) > 1:
-        raise builder.error("values with different numbers of axes")
     return values
 
 
