@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import creases
+import report_pages
 from creases.errors import InputError
 from creases.show.report._table_model import write_model_report
 from creases.tables import read_table
@@ -100,4 +101,4 @@ def test_hour_and_weekday_of_one_timestamp_act_together(tmp_path) -> None:
     assert {"created_at hour", "created_at weekday"} in map(set, model.planes)
     assert "hour of created_at and weekday of created_at together" in str(model)
     write_model_report(model, tmp_path / "report.html", model_name="visitors", again="")
-    assert "hour of created_at and weekday of created_at" in (tmp_path / "report.html").read_text()
+    assert "hour of created_at and weekday of created_at" in str(report_pages.read(tmp_path / "report.html"))
