@@ -44,7 +44,8 @@ def test_a_file_reads_them_as_a_data_frame_does(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("name", "cells"),
     [
-        ("salary", np.linspace(40_000, 45_000, 400)),  # days of a spreadsheet only under the name of a date
+        ("sold", np.linspace(40_000, 45_000, 400)),  # days of a spreadsheet only under the name of a date
+        ("lap time", np.linspace(40_000, 45_000, 400)),
         ("when", np.linspace(1e8, 5e9, 400)),  # some are of no year that is likely
         ("x", np.linspace(1.5e9, 1.6e9, 400) + 0.25),  # fractions, and no name
         ("customer_id", np.arange(1_500_000_000, 1_500_000_400)),

@@ -279,13 +279,8 @@ def _read_as(column: Column, kind: str, commas: bool) -> tuple[ColumnKind | None
     if kind in PART_KINDS:
         return None, unread
     if kind in (*DateFormat.given, *StampFormat.given):
-        dates = (
-            find_stamps(column, is_given=True)
-            if kind in StampFormat.given
-            else None
-            if is_number
-            else find_dates(column)
-        )
+        stamps = find_stamps(column, is_given=True) if kind in StampFormat.given else None
+        dates = stamps if is_number or stamps is not None else find_dates(column)
         is_so = dates is not None and kind in dates.kinds[: 1 + dates.is_months]
         return (_date_kind(column, dates), np.zeros(n)) if dates is not None and is_so else (None, unread)
     if not column.is_text:

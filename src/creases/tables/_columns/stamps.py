@@ -28,10 +28,10 @@ DAY = 86_400_000_000  # in microseconds
 #: First and last year of numbers that can be dates, and of those that are taken for some.
 YEARS, LIKELY_YEARS = (1901, 2099), (1990, 2049)
 
-#: Names of columns of dates and times; small whole numbers are days of a spreadsheet under such a name only.
-_NAME = re.compile(
-    r"(?i)(?:date|datum|day|time|stamp|epoch|when|(?:^|[_ ])(?:at|on|ts|dt)|^t|created|updated|opened|closed|sold)$"
-)
+#: Names of columns of dates, and of times: small numbers are days of a spreadsheet under a name of the first kind only,
+#: numbers with fractions are seconds under either.
+_DATE_NAME = re.compile(r"(?i)(?:date|datum|day|datetime|stamp|when|[_ ](?:at|on))$")
+_TIME_NAME = re.compile(r"(?i)(?:time|epoch|(?:^|[_ ])(?:ts|dt|t))$")
 
 #: The months of four years, the last one with a 29 February: until the last of ``YEARS`` all four years are such ones.
 _MONTHS = (np.datetime64("1900-03", "M") + np.arange(49)).astype("M8[us]")
@@ -77,7 +77,7 @@ class StampFormat(DateFormat):
         """Return the number, to the nearest millisecond."""
         size, start, _ = CLOCKS[self.clock]
         days = (date.fromisoformat(self.first) - date.fromisoformat(start)).days + float(values[self.main])
-        number = round(days * 86_400_000) * (1000 / size)
+        number = round(days * 86_400_000) * 1000 / size
         return int(number) if number == int(number) else number
 
     exported_cell = cell
@@ -117,8 +117,8 @@ class StampFormat(DateFormat):
 def find_stamps(column: Column, *, is_given: bool = False) -> StampFormat | None:
     """Return how numbers count time; None where they do not look so.
 
-    They look so where all are of the years ``LIKELY_YEARS``, and the column is called like a date or has enough whole
-    numbers that are not those of days. Of a column that ``is_given`` as a timestamp nothing is asked.
+    They look so where all are of the years ``LIKELY_YEARS``, and the column is called like a date or, unless they are
+    days, like a time or has enough whole numbers. Of a column that ``is_given`` as a timestamp nothing is asked.
     """
     numbers = PLAIN.parse(column.values.tolist()) if column.is_text else column.values
     present = numbers[~np.isnan(numbers)]
@@ -130,9 +130,10 @@ def find_stamps(column: Column, *, is_given: bool = False) -> StampFormat | None
     if np.isnat(moments.values).all():
         return None
     if not is_given:
-        is_clear = len(present) >= MIN_CELLS and clock != next(iter(CLOCKS)) and bool((present % 1 == 0).all())
+        is_clear = bool(_TIME_NAME.search(column.name)) or (len(present) >= MIN_CELLS and (present % 1 == 0).all())
+        is_date = bool(_DATE_NAME.search(column.name)) or (clock != next(iter(CLOCKS)) and is_clear)
         first, last = (form._number(year) for year in (LIKELY_YEARS[0], LIKELY_YEARS[1] + 1))
-        if not (is_clear or _NAME.search(column.name)) or present.min() < first or present.max() >= last:
+        if not is_date or present.min() < first or present.max() >= last:
             return None
     dates: Any = find_dates(moments)
     return replace(form, first=dates.first, parts=dates.parts, whole_months=dates.whole_months)
