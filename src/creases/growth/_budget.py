@@ -100,16 +100,12 @@ def _cubic(factor: float) -> Callable[..., int]:
     return flops
 
 
-def _solve(a: Any, b: Any, *args: Any, **kwargs: Any) -> int:
-    return int(prod(a) * b[-1])  # a triangle: half of m m k multiply-adds
-
-
 #: Leading terms of the usual algorithms (Golub and Van Loan, Matrix Computations, sections 4.2, 5.5, 8.3 and 8.6).
 _FACTORISATIONS: dict[Any, Callable[..., int]] = {
     torch.ops.aten.linalg_cholesky_ex: _cubic(1 / 6),
     torch.ops.aten._linalg_svd: _cubic(11),
     torch.ops.aten._linalg_eigh: _cubic(9 / 2),
-    torch.ops.aten.linalg_solve_triangular: _solve,
+    torch.ops.aten.linalg_solve_triangular: lambda a, b, *_, **__: int(prod(a) * b[-1]),  # half of m m k multiply-adds
 }
 
 #: Twice the multiply-adds of an operation, from its arguments: torch's own products, and the factorisations.
@@ -169,7 +165,8 @@ class Budget:
             if isinstance(value, str)
             else None
         )
-        factor, unit = _UNITS.get(_singular(match[2]), (0.0, "epochs")) if match else (0.0, "epochs")
+        name = (match[2] if match[2] == "s" else match[2].removesuffix("s") or "epoch") if match else ""
+        factor, unit = _UNITS.get(name, (0.0, "epochs"))
         try:
             amount = float(match[1]) if match else 0.0
         except ValueError:
@@ -247,10 +244,6 @@ class Meter:
         self.epochs, self.multiply_adds = float(numbers["epochs"]), int(numbers["multiply_adds"])
         self.seconds = float(numbers["seconds"])
         self._began = time.monotonic() - self.seconds
-
-
-def _singular(unit: str) -> str:
-    return "epoch" if not unit else unit if unit == "s" else unit.removesuffix("s")
 
 
 class StepCount:

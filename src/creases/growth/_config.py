@@ -19,7 +19,7 @@ from creases.growth._budget import Budget, check_budget
 from creases.growth._integrations import _ranks as ranks
 from creases.growth._objective import Loss
 from creases.growth._samples import Samples, fingerprint
-from creases.growth._training import MakeScheduler, check_schedule, fitting_decay, fitting_rate
+from creases.growth._training import AdamW, MakeScheduler, check_schedule, fitting_decay, fitting_rate
 from creases.growth.methods._evidence import GrowthMethod
 from creases.growth.methods._registry import resolve_method
 from creases.growth.policies._policies import At, Stop, When, Where, as_stops, resolve_when, resolve_where
@@ -271,7 +271,7 @@ class GrowthConfig:
         groups = [{"params": weights, "weight_decay": decay}, {"params": biases, "weight_decay": 0.0}]
         # torch has one kernel for a whole step of Adam on such parameters; small models step faster
         fused = all(p.is_floating_point() and p.device.type in ("cpu", "cuda") for p in model.parameters())
-        return optim.AdamW([group for group in groups if group["params"]], lr=lr, fused=fused)
+        return AdamW([group for group in groups if group["params"]], lr=lr, fused=fused)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options that differ from the defaults, for JSON; objects and functions are refused."""

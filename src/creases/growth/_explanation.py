@@ -292,11 +292,8 @@ def _split(e: Mapping[str, Any]) -> str:
     noise = f"with noise of {e['noise']:.3g}" if e["noise"] else "exactly (without noise, training keeps copies equal)"
     if len(e["split"]) == 1:
         return f"unit {e['split'][0]} was copied {noise}; each copy gets half of the outgoing weights"
-    return f"units {_numbers(e['split'])} were copied {noise}; each copy gets half of the outgoing weights"
-
-
-def _numbers(units: list[int]) -> str:
-    return ", ".join(map(str, units[:10])) + (", ..." if len(units) > 10 else "")
+    units = ", ".join(map(str, e["split"][:10])) + (", ..." if len(e["split"]) > 10 else "")
+    return f"units {units} were copied {noise}; each copy gets half of the outgoing weights"
 
 
 def _linear(e: Mapping[str, Any]) -> str:

@@ -171,7 +171,8 @@ def choose_loop(config: GrowthConfig, model: nn.Module, samples: Samples, loss: 
             raise InputError("loop", "be 'sized' or 'auto' here", f"'explained', and {obstacle}")
         return False, f"sized growth, as {obstacle}"
     if config.loop == "auto" and config.how not in EXPLAINED:
-        return False, f"sized growth, as how={_name(config.how)} gives units without a reason of their own"
+        how = repr(config.how) if isinstance(config.how, str) else type(config.how).__name__
+        return False, f"sized growth, as how={how} gives units without a reason of their own"
     return True, "explained growth, one fold at a time, as all rows fit one batch"
 
 
@@ -213,10 +214,6 @@ def _model_obstacle(model: nn.Module, samples: Samples) -> str:
     layers = [dict(model.named_modules()).get(steps[k].path) for k in (0, 2)]
     is_plain = all(isinstance(layer, nn.Linear) and layer.bias is not None for layer in layers)
     return "" if is_plain and len(list(model.parameters())) == 4 else shown
-
-
-def _name(how: Any) -> str:
-    return repr(how) if isinstance(how, str) else type(how).__name__
 
 
 def drive(

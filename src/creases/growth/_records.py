@@ -403,7 +403,11 @@ class History(OneLine):
 
     def to_json(self) -> str:
         """Return the history as JSON; arrays in an explanation become lists, other objects text."""
-        return json.dumps({"creases-history": _VERSION, **asdict(self)}, indent=1, default=_plain)
+        return json.dumps(
+            {"creases-history": _VERSION, **asdict(self)},
+            indent=1,
+            default=lambda each: getattr(each, "tolist", each.__str__)(),
+        )
 
     @classmethod
     def from_json(cls, text: str) -> History:
@@ -450,7 +454,3 @@ def list_weights(fan_in: Tensor, bias: Tensor, fan_out: Mapping[str, Tensor]) ->
     columns = {path: values.detach().double().cpu().tolist() for path, values in fan_out.items()}
     incoming, offsets = (values.detach().double().cpu().tolist() for values in (fan_in, bias))
     return {"fan_in": incoming, "bias": offsets, "fan_out": columns}
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -10,7 +10,7 @@ from statistics import fmean as mean
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from creases.growth._budget import count_cost
 from creases.growth._checkpoint import ModelState, load_optimizer_state
@@ -244,17 +244,14 @@ def block_losses(model: nn.Module, samples: Samples, objective: Objective) -> li
                 continue
             outputs = model(x)
             for rows in torch.tensor_split(torch.arange(len(x), device=x.device), min(len(x), BLOCKS)):
-                loss = objective.loss_sum(outputs[rows], _take(target, rows), len(rows))
+                own = tuple(part[rows] for part in target) if isinstance(target, tuple | list) else target[rows]
+                loss = objective.loss_sum(outputs[rows], own, len(rows))
                 sums[0, number % BLOCKS] += float(loss)
                 sums[1, number % BLOCKS] += len(rows)
                 number += 1
     ranks.sum_over_ranks([sums])
     used = sums[1] > 0
     return [float(value) for value in sums[0, used] / sums[1, used]]
-
-
-def _take(target: Any, rows: Tensor) -> Any:
-    return tuple(part[rows] for part in target) if isinstance(target, tuple | list) else target[rows]
 
 
 def compare_losses(training_on: list[float], grown: list[float]) -> tuple[float, float]:

@@ -45,6 +45,21 @@ def fitting_decay(n: int | None) -> float:
     return LEAST_DECAY if not n else min(max(DECAY * SAMPLES / n, LEAST_DECAY), MOST_DECAY)
 
 
+def _unmark(method: Any) -> Any:
+    """Return what a method of torch wraps; other versions of torch may wrap nothing."""
+    return getattr(method, "__wrapped__", method)
+
+
+class AdamW(optim.AdamW):
+    """AdamW of torch without the marks of its methods, which load torch's compiler."""
+
+    add_param_group = _unmark(optim.Optimizer.add_param_group)
+    load_state_dict = _unmark(optim.Optimizer.load_state_dict)
+    state_dict = _unmark(optim.Optimizer.state_dict)
+    zero_grad = _unmark(optim.Optimizer.zero_grad)
+    step = torch.no_grad()(_unmark(optim.Adam.step))
+
+
 #: What makes a scheduler of an optimizer.
 MakeScheduler = Callable[[optim.Optimizer], LRScheduler]
 
