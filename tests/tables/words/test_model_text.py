@@ -62,11 +62,10 @@ def test_curves_of_small_large_and_bent_columns(values, knots, heights, expected
     assert lines(table(x=values, y=[1.5, 2.5, 3.5]), {"x": (knots, heights)})[1] == expected
 
 
-def test_a_column_of_years_has_no_commas():
-    text = table(**{"model year": [1970, 1975, 1982], "y": [1.5, 2.5, 3.5]})
-    assert lines(text, {"model year": ([1970, 1975, 1982], [0, 5, 5.7])})[1] == (
-        "model year: +1 per year up to 1975, +0.1 above"
-    )
+@pytest.mark.parametrize("name", ["model year", "built"])
+def test_a_column_of_years_has_no_commas(name):
+    text = table(**{name: [1970, 1975, 1982], "y": [1.5, 2.5, 3.5]})
+    assert lines(text, {name: ([1970, 1975, 1982], [0, 5, 5.7])})[1] == (f"{name}: +1 per year up to 1975, +0.1 above")
 
 
 def test_values_of_a_category_come_in_the_order_of_their_effects():

@@ -45,7 +45,8 @@ class Axis:
 def number_axis(name: str, unit: str, knots: Floats) -> Axis:
     """Return the axis of a column of numbers from its name, unit and knots (k,)."""
     low, high = float(knots[0]), float(knots[-1])
-    is_year = bool(re.search(r"(?i)year", name)) and low >= 1000 and high <= 2200
+    four_digits = low >= 1000 and high <= 2200  # years, whatever the column is called; other numbers read as well
+    is_year = four_digits and bool(re.search(r"(?i)year|built|born|founded|vintage", name))
     step = round_step(low, high, whole=bool((knots == np.round(knots)).all()))
     after = f" {unit}" if unit else ""
     size = f"1{after}" if step == 1 and not unit else unit if step == 1 else f"{format_value(step)}{after}"
@@ -53,7 +54,7 @@ def number_axis(name: str, unit: str, knots: Floats) -> Axis:
     digits = int(np.clip(3 + np.ceil(np.log10(max(abs(low), abs(high)) / (high - low))), 4, 15))
 
     def place(x: float) -> str:
-        return format_value(x, digits, commas=not is_year) + after
+        return format_value(x, digits, commas=not four_digits) + after
 
     return Axis(place, step, "year" if is_year and step == 1 else size, "up to", "above", "at")
 

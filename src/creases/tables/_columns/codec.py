@@ -204,10 +204,9 @@ class Codec:
         """Return numbers (k,) as a reader writes them: ``58``, ``2,130 lb``, ``14 May 2020``."""
         unit = self.unit_of(name)
         axis = number_axis(name, unit, knots)
-        is_year = "," not in axis.place(2000.0) and knots[0] >= 1000
         value = float(values[0])
         digits = 12 if value == round(value, 3) else 5
-        return format_value(value, digits, commas=not is_year) + (f" {unit}" if unit else "")
+        return format_value(value, digits, commas="," in axis.place(2000.0)) + (f" {unit}" if unit else "")
 
     def levels(self, column: EncodedColumn, names: Sequence[str]) -> list[tuple[str, Floats]]:
         """Return the values of a discrete column, each with its inputs (k,); ``names`` are those of its inputs."""
