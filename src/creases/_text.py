@@ -21,8 +21,8 @@ _BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 
 
 def plural(count: int, noun: str) -> str:
-    """Format a count with its noun: ``1 row``, ``2 rows``."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    """Format a count with its noun: ``1 row``, ``2,000 rows``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def is_or_are(count: int) -> str:

@@ -17,6 +17,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from creases._files import write_atomically
+from creases._text import plural
 from creases._typing import Floats, Progress
 from creases._validation import check_box, check_choice, check_count, check_finite, check_numbers
 from creases.errors import FileError, InputError
@@ -28,7 +29,6 @@ from creases.show._figures._line import pad_interval
 from creases.show._figures._marks import crease_numbers, new_units, same_mistakes
 from creases.show._figures._network import plot_dual, plot_network
 from creases.show._figures._plane import check_data, plot_plane
-from creases.show.report._page import pluralize
 
 if TYPE_CHECKING:
     from creases.growth import History, Record, Scaling
@@ -506,7 +506,7 @@ def _shots(
         regions += partition.count
         if regions > MAX_REGIONS:
             raise InputError("frames", f"be few enough for at most {MAX_REGIONS:,} regions in all", str(len(nets)))
-        size = f"{pluralize(net.n_units, 'unit')}, {pluralize(partition.count, 'region')}"
+        size = f"{plural(net.n_units, 'unit')}, {plural(partition.count, 'region')}"
         words = f"{_step_words(net, record, history)}epoch {epoch:,}, {size}"
         shots.append(Shot(partition, epoch, record, words))
     return shots

@@ -136,7 +136,7 @@ def test_the_name_of_a_table_is_not_repeated(tmp_path, n):
     with open_table(files, READING, CurveConfig(), engine="serial") as table:
         problem = table.data.problem if n > 900 else table
         assert problem.name == "order"
-        assert problem.description.startswith(f"{n} rows of 3 files, predicting 'y'")
+        assert problem.description.startswith(f"{n:,} rows of 3 files, predicting 'y'")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])

@@ -25,7 +25,7 @@ def test_a_run_on_files_is_fitted_explained_and_kept(tmp_path):
     result = invoke(*words)
     assert result.exit_code == 0, result.output
     text = " ".join(result.stdout.split())
-    assert "9000 rows of 3 files" in text
+    assert "9,000 rows of 3 files" in text
     assert "stages chosen and scored on a sample of 4,200 and 1,000 rows" in text
     settings = json.loads((run / "run.json").read_text())
     assert settings["data"] == pattern

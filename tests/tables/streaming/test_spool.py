@@ -52,7 +52,7 @@ def test_rows_of_a_stream_are_those_in_memory_bit_for_bit(folder, monkeypatch, f
             np.testing.assert_array_equal(table.data.rows.X, expected.rows.X)
             np.testing.assert_array_equal(table.data.rows.y, expected.rows.y)
             assert table.data.problem.name == "table"
-            assert table.data.problem.description.startswith("2000 rows of table, predicting 'y'")
+            assert table.data.problem.description.startswith("2,000 rows of table, predicting 'y'")
     assert not list(folder.iterdir())
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from creases._document import Document, Section, table
 from creases._files import open_npz, parse_json
+from creases._text import plural
 from creases._typing import Floats
 from creases.compare import Difference, Similarity
 from creases.compare.differences import PartitionDifference, difference_on_line, difference_on_plane
@@ -30,7 +31,6 @@ from creases.show.report._page import (
     check_html_name,
     format_float,
     format_percent,
-    pluralize,
     render_themes,
     write_sections,
     write_viewer,
@@ -274,7 +274,7 @@ def _difference_section(a: Network, b: Network, place: _Domain, names: list[str]
     section: Section = {"title": "Where they disagree", "text": _describe(difference, names, place)}
     parts = difference.parts()
     if parts:
-        rows = [[f"{i} and {j}", pluralize(n, "part"), format_percent(size)] for i, j, n, size in _pairs(difference)]
+        rows = [[f"{i} and {j}", plural(n, "part"), format_percent(size)] for i, j, n, size in _pairs(difference)]
         columns = [f"{names[0]} and {names[1]} predict", "in", "fraction of the inputs"]
         section["table"] = {"columns": columns, "rows": rows}
     if isinstance(difference.partition, PlanePartition):

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from creases._document import Document, Section, group_sections, table
-from creases._text import format_number
+from creases._text import format_number, plural
 from creases._typing import Floats
 from creases._versions import version
 from creases.errors import InputError
 from creases.show.report._network_sections import network_sections
-from creases.show.report._page import pluralize, round_values
+from creases.show.report._page import round_values
 from creases.show.report._quality import confidence_sections, hardest_section, headline, quality_sections
 from creases.show.report._slices import column_weights, names_of, table_rows
 from creases.show.report._table_model import DOES, GOOD, USE, WRONG, words_section
@@ -64,7 +64,7 @@ def _importance(run: SavedRun, weights: Mapping[str, float]) -> Section:
         "coefficient over the training rows times the standard deviation of the column."
     )
     if len(listed) > MAX_BARS:
-        text += f" The {MAX_BARS} most important of {pluralize(len(listed), 'column')}."
+        text += f" The {MAX_BARS} most important of {plural(len(listed), 'column')}."
     bars = [
         {"name": name, "share": size / top, "text": format_number(size), "main": k < 2}
         for k, (name, size) in enumerate(listed[:MAX_BARS])
@@ -96,7 +96,7 @@ def _effect_charts(run: SavedRun, weights: Mapping[str, float]) -> Section:
         charts.append(_chart(effect))
     text = (
         f"How the prediction ({_unit(run)}) changes with one column while the others keep their values: the exact mean "
-        f"over {pluralize(len(X), 'row')} (partial dependence)."
+        f"over {plural(len(X), 'row')} (partial dependence)."
     )
     is_single = run.data.n_outputs <= 2
     text += " Thin lines are single rows." if is_single else " Scores are relative to the mean of all classes."
@@ -136,7 +136,7 @@ def _number_chart(effect: NumberEffect) -> dict[str, Any]:
         series.append(
             {"kind": "line", "x": round_values(grid[keep]), "y": round_values(mean[keep, k]), "marks": few, **look}
         )
-    bends = pluralize(len(grid) - 2, "breakpoint")
+    bends = plural(len(grid) - 2, "breakpoint")
     return {"title": f"{effect.column} ({bends})", "x": {"name": effect.column}, "y": _y_axis(effect), "series": series}
 
 

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from creases._document import Section, facts, table
+from creases._text import plural
 from creases._versions import version
 from creases.certify import UnitFacts, UnitSide, unit_facts
 from creases.compare import (
@@ -27,7 +28,7 @@ from creases.compare import (
 from creases.network import Network
 from creases.regions import LinePartition, PlanePartition
 from creases.regions.diagnostics import PartitionSummary, summarize_partition, verify_partition
-from creases.show.report._page import format_float, format_integer, format_percent, pluralize, render_themes
+from creases.show.report._page import format_float, format_integer, format_percent, render_themes
 from creases.show.report._subject import Subject, count_parameters
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def sensitivity_sections(subject: Subject) -> list[Section]:
         ]
         for j, space in zip(outputs, spaces, strict=True)
     ]
-    looked = subject.samples_text if rows == len(X) else f"{pluralize(rows, 'sample')} (of {subject.rows:,})"
+    looked = subject.samples_text if rows == len(X) else f"{plural(rows, 'sample')} (of {subject.rows:,})"
     text = (
         f"The directions of the input space along which each output varies most (active subspace), from its gradients "
         f"at {looked}. If the first direction explains nearly all of the squared slope, the output is close to a "
@@ -173,14 +174,14 @@ def _count_units(subject: Subject, facts: UnitFacts) -> str:
     dead, on = int((facts.side == UnitSide.OFF).sum()), int((facts.side == UnitSide.ON).sum())
     twins, still = int((facts.same_crease >= 0).sum()), int((facts.side == UnitSide.UNDECIDED).sum())
     proof = "Proved over the whole box" if subject.covers_inputs else "Proved by bounds over the box"
-    text = f"{pluralize(subject.net.n_units, 'unit')}. {proof}: {format_integer(dead)} dead"
+    text = f"{plural(subject.net.n_units, 'unit')}. {proof}: {format_integer(dead)} dead"
     text += f", {format_integer(on)} always active"
     text += f"; {format_integer(still)} could not be decided" if still else ""
     shares = "shares its" if twins == 1 else "share their"
     text += f". {format_integer(twins) if twins else 'None'} {shares} crease with an earlier unit of the layer."
     if subject.X is not None:
         silent = int(((facts.active_fraction == 0) & (facts.side != UnitSide.OFF)).sum())
-        text += f" {pluralize(silent, 'more unit')} inactive on all data ({subject.samples_text})." if silent else ""
+        text += f" {plural(silent, 'more unit')} inactive on all data ({subject.samples_text})." if silent else ""
         text += f" Percentages are of {subject.samples_text}."
     return text
 
@@ -239,7 +240,7 @@ def _at_samples(subject: Subject) -> tuple[str, list[list[Any]]]:
         largest = max(largest, float(np.abs(by_piece - values[start : start + len(J)]).max(initial=0.0)))
         start += len(J)
     return (
-        f"With {pluralize(subject.net.n_in, 'input')} the network is checked at samples: at each, the affine function "
+        f"With {plural(subject.net.n_in, 'input')} the network is checked at samples: at each, the affine function "
         "of its region is compared with the network.",
         [["samples", subject.samples_text], ["largest error there", f"{largest:.2g}"]],
     )
@@ -253,7 +254,7 @@ def _describe(net: Network) -> str:
     ):
         hidden = "-".join(map(str, widths)) or "no"
         units = "unit" if widths == [1] else "units"
-        return f"{pluralize(net.n_in, 'input')}, {hidden} hidden {units}, {pluralize(net.n_out, 'output')}"
+        return f"{plural(net.n_in, 'input')}, {hidden} hidden {units}, {plural(net.n_out, 'output')}"
     return repr(net)
 
 
@@ -322,7 +323,7 @@ def compression_sections(subject: Subject) -> list[Section]:
         "clustered into k pieces per output, and the other half is predicted with the nearest one. The full network "
         f"has {format_percent(compression.original)} {measure}; "
     )
-    text += f"{pluralize(enough[0], 'piece')} per output" if enough else "no number tried"
+    text += f"{plural(enough[0], 'piece')} per output" if enough else "no number tried"
     text += (" come" if enough and enough[0] > 1 else " comes") + " within 1% of it."
     cells = ["accuracy", *map(format_percent, compression.accuracy), format_percent(compression.original)]
     heads = ["k", *map(str, compression.k), "all"]
@@ -372,7 +373,7 @@ def _regions(subject: Subject, summary: PartitionSummary) -> Section:
     if summary.max_regions is not None:
         rows.insert(1, ["maximum for these layer widths", format_integer(summary.max_regions)])
     on = "each" if summary.count > 1 else "it"
-    text = f"{pluralize(summary.count, 'region')} in {subject.domain_text}; on {on} the network is one affine function."
+    text = f"{plural(summary.count, 'region')} in {subject.domain_text}; on {on} the network is one affine function."
     if summary.samples is not None:
         with_data = summary.samples[summary.samples > 0]
         rows.append(["regions with data", format_integer(len(with_data))])
@@ -399,7 +400,7 @@ def _classes(subject: Subject, summary: PartitionSummary) -> Section:
         row = [subject.class_name(index), format_percent(found[0]), format_integer(found[1])]
         rows.append(row + ([format_integer(int((y == index).sum()))] if y is not None else []))
     if isinstance(subject.partition, LinePartition):
-        text = f"The prediction changes at {pluralize(int(summary.boundary_size), 'point')}."
+        text = f"The prediction changes at {plural(int(summary.boundary_size), 'point')}."
     else:
         text = f"The decision boundary has length {format_float(summary.boundary_size)}."
     if not summary.boundary_size:
@@ -413,7 +414,7 @@ def _sample_section(subject: Subject) -> Section:
     assert subject.X is not None
     occupied = count_regions(subject.net, subject.X)
     text = (
-        f"{subject.samples_text} fall in {pluralize(occupied, 'region')}, "
+        f"{subject.samples_text} fall in {plural(occupied, 'region')}, "
         f"{len(subject.X) / max(1, occupied):.3g} per region on "
         f"average. With {subject.net.n_in} inputs there are too many regions to list; slices show them on planes."
     )
@@ -447,7 +448,7 @@ def spline_sections(subject: Subject) -> list[Section]:
         ]
         for i in listed.tolist()
     ]
-    text = f"A function of one input is a linear spline. It has {pluralize(len(x), 'breakpoint')} in the interval"
+    text = f"A function of one input is a linear spline. It has {plural(len(x), 'breakpoint')} in the interval"
     ends = [
         f"{format_float(slopes[0, j])} at the left end and {format_float(slopes[-1, j])} at the right"
         for j in range(len(names))

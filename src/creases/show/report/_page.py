@@ -94,11 +94,6 @@ def format_integer(value: int) -> str:
     return f"{value:,}" if abs(value) < 10**12 else f"about 10^{len(str(abs(value))) - 1}"
 
 
-def pluralize(value: int, thing: str) -> str:
-    """Format a count with its noun: ``1 region``, ``3 regions``."""
-    return f"{format_integer(value)} {thing}{'' if value == 1 else 's'}"
-
-
 # Reports without a timeline: the viewer with partitions only, or a page of sections.
 
 

@@ -13,7 +13,7 @@ from creases._document import Section, table
 from creases._text import format_number, plural, short_names
 from creases._typing import Bools, Floats, Ints
 from creases.show._viewer._run import score_name
-from creases.show.report._page import format_percent, pluralize, round_values
+from creases.show.report._page import format_percent, round_values
 from creases.show.report._slices import table_rows
 from creases.tables import ClassificationMetrics, compare_models, explain_row
 
@@ -60,7 +60,7 @@ def confidence_sections(data: TableSplit, model: Baseline) -> list[Section]:
 
 def headline(target: str, n_inputs: int, task: str, models: Sequence[Baseline]) -> str:
     """Return the answer to the first question in a sentence: the test score beside those of the baselines."""
-    about = f"{f'Predicts ‘{target}’' if target else 'A network'} from {pluralize(n_inputs, 'input')}"
+    about = f"{f'Predicts ‘{target}’' if target else 'A network'} from {plural(n_inputs, 'input')}"
     if not models:
         return f"{about}."
     others = ", ".join(f"{model.name} {format_score(model.test)}" for model in models[1:])
@@ -88,7 +88,7 @@ def scores_section(
     if any(each.verdict == "worse" for each in comparisons):
         sentences.append(f"To try: {'; '.join(ways)}.")
     sentences += filter(None, [_compare_with_linear(models, data) if is_tested else ""])
-    held = f"{pluralize(len(data.test), 'test row')} that no model has seen"
+    held = f"{plural(len(data.test), 'test row')} that no model has seen"
     where = held if is_tested else "the rows fitted: none is held out"
     bars = [
         {"name": _name_of(k, model), "share": max(0.0, score), "text": format_score(score), "main": not k}
@@ -160,7 +160,7 @@ def _confusion(data: TableSplit, predictions: Ints) -> list[Section]:
         "class that are predicted as it."
     )
     wrong = int((y != found).sum())
-    text = f"{wrong:,} of {pluralize(len(rows), 'test row')} misclassified. Correct predictions are on the diagonal."
+    text = f"{wrong:,} of {plural(len(rows), 'test row')} misclassified. Correct predictions are on the diagonal."
     return [
         {"title": "Confusion matrix", "text": text, "matrix": matrix, "size": "narrow"},
         table("Scores by class", [name, "precision", "recall", "F1", "test rows"], cells, text=meaning, size="narrow"),
@@ -222,7 +222,7 @@ def _calibration(metrics: ClassificationMetrics, classes: Sequence[str]) -> Sect
         "diagonal": True,
     }
     text = (
-        f"The fraction of {what} for each predicted probability, over {pluralize(sum(counts), 'test row')} in bins of "
+        f"The fraction of {what} for each predicted probability, over {plural(sum(counts), 'test row')} in bins of "
         f"equal width. A calibrated network follows the dashed line; the mean gap (expected calibration error) is "
         f"{format_number(metrics.calibration_error or 0.0)}."
     )
@@ -242,7 +242,7 @@ def _confidence(chances: Floats, right: Bools, n_classes: int) -> Section:
             {"kind": "bars", "x": middle, "y": counts[1], "color": 6, "name": "wrong"},
         ],
     }
-    held, sure = pluralize(len(right), "test row"), chances >= 0.9
+    held, sure = plural(len(right), "test row"), chances >= 0.9
     wrong = int((sure & ~right).sum())
     text = (
         f"{int(sure.sum()):,} of {held} ({format_percent(float(sure.mean()))}) are predicted with a probability of at "
@@ -262,7 +262,7 @@ def _errors(data: TableSplit, error: Floats) -> Section:
         "series": [{"kind": "bars", "x": round_values((edges[:-1] + edges[1:]) / 2), "y": counts.tolist(), "color": 0}],
     }
     text = (
-        f"Of {pluralize(len(error), 'test row')}, half are predicted within {half} of the true "
+        f"Of {plural(len(error), 'test row')}, half are predicted within {half} of the true "
         f"{name} and 90% within {most}."
     )
     return {"title": "Error distribution", "text": text, "charts": [chart]}

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._text import plural
 from creases._typing import Floats
 from creases._validation import check_box
 from creases.errors import InputError
 from creases.network import Network
 from creases.regions import LinePartition, PlanePartition, line, plane
-from creases.show.report._page import pluralize
 
 #: Largest number of samples that sections use.
 ROWS = 2000
@@ -90,7 +90,7 @@ class Subject:
     def samples_text(self) -> str:
         """The number of samples used, in words."""
         count = 0 if self.X is None else len(self.X)
-        return pluralize(count, "sample") + ("" if count == self.rows else f" (drawn from {self.rows:,})")
+        return plural(count, "sample") + ("" if count == self.rows else f" (drawn from {self.rows:,})")
 
     def class_name(self, index: int) -> str:
         """Return the name of a class."""

@@ -17,7 +17,7 @@ from creases._document import Document, Section, facts, group_sections, table
 from creases._text import format_number, plural, short_names
 from creases.show._viewer._run import score_name
 from creases.show.report._charts import column_charts, line_chart, pair_picture
-from creases.show.report._page import pluralize, write_sections
+from creases.show.report._page import write_sections
 from creases.show.report._quality import (
     confidence_sections,
     error_sections,
@@ -193,7 +193,7 @@ def curve_sections(graphs: Sequence[NumberGraph | LevelGraph]) -> list[Section]:
     text += "Each class has its color." if len(first.outputs) > 1 else bands
     section: Section = {"title": "Curves", "text": text, "charts": column_charts(graphs[:MAX_CHARTS]), "size": "full"}
     if len(graphs) > MAX_CHARTS:
-        section["note"] = f"{pluralize(len(graphs) - MAX_CHARTS, 'column')} with smaller effects left out."
+        section["note"] = f"{plural(len(graphs) - MAX_CHARTS, 'column')} with smaller effects left out."
     return [section]
 
 
@@ -214,11 +214,11 @@ def pair_sections(model: TableModel, pairs: Sequence[PairGraph]) -> list[Section
         if whole:
             section["pictures"] = [pair_picture(pair) for pair in whole[:MAX_PICTURES]]
         if len(whole) > MAX_PICTURES:
-            section["note"] = f"{pluralize(len(whole) - MAX_PICTURES, 'pair')} with smaller effects left out."
+            section["note"] = f"{plural(len(whole) - MAX_PICTURES, 'pair')} with smaller effects left out."
         sections.append(section)
     if model.function.units is not None:
         text = (
-            f"{pluralize(len(model.function.units.biases), 'hidden unit')} of several columns add what curves and "
+            f"{plural(len(model.function.units.biases), 'hidden unit')} of several columns add what curves and "
             "pairs cannot show; the part that they add is listed with each row below."
         )
         if model.function.units.reasons:
@@ -306,8 +306,8 @@ def table_document(model: TableModel) -> Document:
 def _lead(model: TableModel) -> str:
     """Return what the model predicts and how well, in a sentence."""
     what = f"Predicts ‘{model.schema.target}’" if model.schema.target else "A model"
-    columns, size = pluralize(len(set(model.schema.columns)), "column"), pluralize(model.function.n_bends, "bend")
-    rows = f" of {pluralize(count_rows(model)['train'], 'row')}" if model.data is not None else ""
+    columns, size = plural(len(set(model.schema.columns)), "column"), plural(model.function.n_bends, "bend")
+    rows = f" of {plural(count_rows(model)['train'], 'row')}" if model.data is not None else ""
     about = f"{what} from {columns}{rows}, with {size}"
     if not has_scores(model):
         return f"{about}."
