@@ -22,83 +22,6 @@ _AVG_POOL = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
 _ADAPTIVE = {1: F.adaptive_avg_pool1d, 2: F.adaptive_avg_pool2d, 3: F.adaptive_avg_pool3d}
 
 
-def _linear(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    return linear_map(xs[0], tensors["weight"])  # (b, ..., out)
-
-
-def _conv(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    weight = tensors["weight"]
-    sizes: Options = {name: tuple(options[name]) for name in ("stride", "padding", "dilation")}
-    conv = partial(_CONV[weight.ndim - 2], weight=weight, groups=options["groups"], **sizes)
-    return convolve(conv, xs[0], max(len(weight), prod(weight.shape[1:])))
-
-
-def _conv_transpose(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    weight = tensors["weight"]
-    sizes: Options = {name: tuple(options[name]) for name in ("stride", "padding", "output_padding", "dilation")}
-    return _CONV_TRANSPOSE[weight.ndim - 2](xs[0], weight, groups=options["groups"], **sizes)
-
-
-def _scale(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    return xs[0] * tensors["factor"]
-
-
-def _add(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    signs = options["signs"]
-    total = xs[0] if signs[0] == 1 else -xs[0]
-    for sign, x in zip(signs[1:], xs[1:], strict=True):
-        total = total + x if sign == 1 else total - x
-    return total
-
-
-def _concat(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    return torch.cat(list(xs), dim=options["dim"] + 1)
-
-
-def _stack(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    return torch.stack(torch.broadcast_tensors(*xs), dim=-1)  # type: ignore[no-untyped-call]
-
-
-def _reshape(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    return xs[0].reshape(xs[0].shape[0], *options["shape"])
-
-
-def _permute(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    return xs[0].permute(0, *(dim + 1 for dim in options["dims"]))
-
-
-def _gather(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    return xs[0].reshape(len(xs[0]), prod(xs[0].shape[1:]))[:, tensors["index"]]
-
-
-def _pad(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    return F.pad(xs[0], tuple(options["pads"]))
-
-
-def _avg_pool(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    pool: Any = _AVG_POOL[len(options["kernel"])]
-    sizes = (tuple(options[name]) for name in ("kernel", "stride", "padding"))
-    divisor = {"divisor_override": options["divisor"]} if "divisor" in options else {}
-    return pool(xs[0], *sizes, options["ceil_mode"], options["count_include_pad"], **divisor)  # type: ignore[no-any-return]
-
-
-def _adaptive_avg_pool(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    return _ADAPTIVE[len(options["size"])](xs[0], tuple(options["size"]))  # type: ignore[arg-type]
-
-
-def _interpolate(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    how = {name: options[name] for name in ("mode", "align_corners", "antialias")}
-    return F.interpolate(xs[0], size=options.get("size"), scale_factor=options.get("scale"), **how)
-
-
-def _sum(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    return xs[0].sum(dim=[dim + 1 for dim in options["dims"]], keepdim=options["keepdim"])
-
-
-def _matmul(xs: Sequence[Tensor], options: Options, tensors: Tensors) -> Tensor:
-    return matrix_product(tensors["matrix"], xs[0])
-
-
 @dataclass(frozen=True)
 class Operation:
     """An affine operation, with all that analyses ask of one; no answer has a default, so none can be forgotten."""
@@ -109,31 +32,81 @@ class Operation:
     preserves_multiples: bool  #: whether it has no weights and treats all units alike
 
 
-#: Every affine operation by name. Inputs carry a batch axis in front, options speak of the axes behind it.
+def _tuples(options: Options, *names: str) -> Options:
+    return {name: tuple(options[name]) for name in names}
+
+
+def _conv(xs: Sequence[Tensor], o: Options, t: Tensors) -> Tensor:
+    weight, sizes = t["weight"], _tuples(o, "stride", "padding", "dilation")
+    conv = partial(_CONV[weight.ndim - 2], weight=weight, groups=o["groups"], **sizes)
+    return convolve(conv, xs[0], max(len(weight), prod(weight.shape[1:])))
+
+
+def _conv_transpose(xs: Sequence[Tensor], o: Options, t: Tensors) -> Tensor:
+    sizes = _tuples(o, "stride", "padding", "output_padding", "dilation")
+    return _CONV_TRANSPOSE[t["weight"].ndim - 2](xs[0], t["weight"], groups=o["groups"], **sizes)
+
+
+def _add(xs: Sequence[Tensor], o: Options, t: Tensors) -> Tensor:
+    total = xs[0] if o["signs"][0] == 1 else -xs[0]
+    for sign, x in zip(o["signs"][1:], xs[1:], strict=True):
+        total = total + x if sign == 1 else total - x
+    return total
+
+
+def _avg_pool(xs: Sequence[Tensor], o: Options, t: Tensors) -> Tensor:
+    pool: Any = _AVG_POOL[len(o["kernel"])]
+    sizes = _tuples(o, "kernel", "stride", "padding").values()
+    divisor = {"divisor_override": o["divisor"]} if "divisor" in o else {}
+    return pool(xs[0], *sizes, o["ceil_mode"], o["count_include_pad"], **divisor)  # type: ignore[no-any-return]
+
+
+#: Every affine operation by name. Inputs carry a batch axis in front, options (o) speak of the axes behind it.
 AFFINE_OPS: dict[str, Operation] = {
-    "linear": Operation(_linear, "weights", False),  # weight (out, in), acts on the last axis
+    # weight (out, in), acts on the last axis
+    "linear": Operation(lambda xs, o, t: linear_map(xs[0], t["weight"]), "weights", False),
     # weight (out, in / groups, *kernel); options stride, padding, dilation, groups
     "conv": Operation(_conv, "weights", False),
     # weight (in, out / groups, *kernel); options as conv, and output_padding
     "conv_transpose": Operation(_conv_transpose, "weights", False),
-    "scale": Operation(_scale, "weights", False),  # factor, broadcast against the value (without batch)
+    # factor, broadcast against the value (without batch)
+    "scale": Operation(lambda xs, o, t: xs[0] * t["factor"], "weights", False),
     "add": Operation(_add, "weights", False),  # options signs: +1 or -1 for each input; inputs broadcast
-    "concat": Operation(_concat, "moves", True),  # options dim (batch not counted)
+    "concat": Operation(lambda xs, o, t: torch.cat(list(xs), o["dim"] + 1), "moves", True),
     # inputs broadcast and stacked along a new last axis: candidates of a choice
-    "stack": Operation(_stack, "moves", False),
-    "reshape": Operation(_reshape, "moves", True),  # options shape
-    "permute": Operation(_permute, "moves", True),  # options dims (batch not counted)
+    "stack": Operation(
+        lambda xs, o, t: torch.stack(torch.broadcast_tensors(*xs), dim=-1),  # type: ignore[no-untyped-call]
+        "moves",
+        False,
+    ),
+    "reshape": Operation(lambda xs, o, t: xs[0].reshape(len(xs[0]), *o["shape"]), "moves", True),
+    "permute": Operation(lambda xs, o, t: xs[0].permute(0, *(dim + 1 for dim in o["dims"])), "moves", True),
     # index into the flattened value: slices, windows, repeats, any movement of entries
-    "gather": Operation(_gather, "moves", True),
+    "gather": Operation(
+        lambda xs, o, t: xs[0].reshape(len(xs[0]), prod(xs[0].shape[1:]))[:, t["index"]], "moves", True
+    ),
     # zeros around; options pads (as torch.nn.functional.pad). Another constant is in the offset
-    "pad": Operation(_pad, "moves", True),
+    "pad": Operation(lambda xs, o, t: F.pad(xs[0], tuple(o["pads"])), "moves", True),
     # options kernel, stride, padding, ceil_mode, count_include_pad, perhaps divisor
     "avg_pool": Operation(_avg_pool, "averages", True),
-    "adaptive_avg_pool": Operation(_adaptive_avg_pool, "averages", True),  # options size
+    "adaptive_avg_pool": Operation(
+        lambda xs, o, t: _ADAPTIVE[len(o["size"])](xs[0], tuple(o["size"])),  # type: ignore[arg-type]
+        "averages",
+        True,
+    ),
     # options size or scale, mode, align_corners, antialias
-    "interpolate": Operation(_interpolate, "averages", True),
-    "sum": Operation(_sum, "weights", True),  # options dims (batch not counted), keepdim
-    "matmul": Operation(_matmul, "weights", False),  # matrix (m, k) times the value (..., k, n)
+    "interpolate": Operation(
+        lambda xs, o, t: F.interpolate(
+            xs[0], o.get("size"), o.get("scale"), o["mode"], o["align_corners"], antialias=o["antialias"]
+        ),
+        "averages",
+        True,
+    ),
+    "sum": Operation(
+        lambda xs, o, t: xs[0].sum(dim=[dim + 1 for dim in o["dims"]], keepdim=o["keepdim"]), "weights", True
+    ),
+    # matrix (m, k) times the value (..., k, n)
+    "matmul": Operation(lambda xs, o, t: matrix_product(t["matrix"], xs[0]), "weights", False),
 }
 
 

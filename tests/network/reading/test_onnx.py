@@ -179,6 +179,10 @@ CASES: list[tuple[Any, tuple[int, ...], dict[str, np.ndarray], int]] = [
     (node("ConvTranspose", "x w", strides=[2, 2], auto_pad="SAME_UPPER"), IMAGE, {"w": f(3, 2, 3, 3)}, 17),
     (node("DepthToSpace", "x", blocksize=2), (4, 3, 2), {}, 13),
     (node("DepthToSpace", "x", blocksize=2, mode="CRD"), (8, 3, 2), {}, 13),
+    (node("Pad", "x p", mode="reflect"), (2, 3, 4, 5), {"p": i(0, 0, 1, 0, 2, 0, 0, 0, 1, 0)}, 13),
+    (node("Pad", "x p", mode="wrap"), (4, 5), {"p": i(0, 0, 2, 0, 1, 0)}, 19),
+    (node("Trilu", "x", upper=0), (4, 3), {}, 14),
+    (node("Trilu", "x k"), IMAGE, {"k": np.array(1)}, 14),
     (node("Cast", "x", to=DOUBLE), VECTOR, {}, 17),
     (node("Dropout", "x"), VECTOR, {}, 13),
     (node("Dropout", "x", ratio=0.3), VECTOR, {}, 7),
@@ -192,6 +196,44 @@ def test_operators_agree_with_the_reference_evaluator(case, shape, constants, op
     groups = {"group": 3} if case.op_type == "Conv" and constants["w"].shape[1] == 1 else {}
     case.attribute.extend(helper.make_attribute(k, v) for k, v in groups.items())
     assert_agrees(model([case], ["batch", *shape], constants, opset=opset), shape)
+
+
+@pytest.mark.parametrize(
+    ("case", "shape", "constants", "expected"),
+    [
+        (node("GlobalMaxPool", "x"), (3, 8), {}, lambda x: x.amax(2, keepdim=True)),
+        (
+            node("MaxPool", "x", kernel_shape=[2, 2], pads=[1, 1, 1, 1], ceil_mode=1),
+            IMAGE,
+            {},
+            lambda x: F.max_pool2d(x, 2, 1, 1, ceil_mode=True),
+        ),
+        (
+            node("ConvTranspose", "x w b", group=3),
+            IMAGE,
+            {"w": f(3, 2, 2, 2), "b": f(6)},
+            lambda x, w, b: F.conv_transpose2d(x, w, b, groups=3),
+        ),
+        (  # longer than its weights reach, which continues it by the bias
+            node("ConvTranspose", "x w b", strides=[2], output_shape=[16]),
+            (3, 8),
+            {"w": f(3, 2, 1), "b": f(2)},
+            lambda x, w, b: F.conv_transpose1d(x, w, b, 2, output_padding=1),
+        ),
+    ],
+)
+def test_operators_that_the_evaluator_computes_otherwise_agree_with_torch(case, shape, constants, expected) -> None:
+    x, weights = points(shape), map(torch.from_numpy, constants.values())
+    net = creases.read(model([case], ["batch", *shape], constants))
+    torch.testing.assert_close(net(x), expected(x, *weights), rtol=1e-12, atol=1e-12)
+
+
+def test_entries_are_gathered_by_indices_that_the_graph_computes() -> None:
+    nodes = [node("Mod", "k n", "index"), node("GatherElements", "x index", axis=-1)]
+    constants = {"k": np.array([[[9], [10], [-5]]]), "n": np.array(8)}
+    x = points((3, 8))
+    expected = x.gather(-1, torch.tensor([[1], [2], [3]]).expand(len(x), 3, 1))
+    torch.testing.assert_close(creases.read(model(nodes, [1, 3, 8], constants))(x), expected)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from math import ceil, isfinite, prod
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_leaves
 
 from creases.errors import LimitError
 
@@ -21,8 +22,6 @@ _REDUCTION = getattr(torch.Tag, "reduction", None)
 
 class AllocationLimit(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Refuses a torch operation whose results, with the tensors that are alive, would take more than a limit.
-
-    The operation first runs on tensors without memory (torch's meta device), which gives the sizes of its results.
 
     Parameters
     ----------
@@ -74,40 +73,42 @@ class AllocationLimit(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _result_bytes(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> int:
-    """Return how many bytes the results of an operation would take, counted as if every entry were stored.
+    """Return how many bytes the results of an operation take at most, counted as if every entry were stored.
 
-    The most frequent kinds have rules of their own, as torch's rules for some of them import its compiler.
+    The operations whose results may be larger than what they read have rules here: torch's own rules import a symbolic
+    algebra or its compiler.
     """
     tensors = _tensors((args, kwargs))
     if func._schema.is_mutable or _REDUCTION in func.tags:  # in place, or smaller than what it reduces
         return 0
-    if not tensors and args and isinstance(args[0], list | tuple):  # a new tensor of this size
-        return 8 * prod(args[0])
-    if torch.Tag.pointwise in func.tags:
+    if torch.Tag.pointwise in func.tags and tensors:
         return 8 * prod(np.broadcast_shapes(*(tuple(leaf.shape) for leaf in tensors)))
+    x = args[0] if args else None
+    entries: Any = sum(leaf.numel() for leaf in tensors)
     match func._schema.name.removeprefix("aten::"):
-        case "mm" | "addmm" | "bmm" | "baddbmm":  # the last two operands are multiplied
-            return 8 * prod(tensors[-2].shape[:-1]) * tensors[-1].shape[-1]
-        case "cat" | "stack":
-            return 8 * sum(leaf.numel() for leaf in tensors)
         case "arange":
             start, end, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
             count = (end - start) / step if step else 0.0
-            return 8 * max(ceil(count), 0) if isfinite(count) else 0
+            entries = max(ceil(count), 0) if isfinite(count) else 0
+        case "mm" | "addmm" | "bmm" | "baddbmm":  # the last two operands are multiplied
+            entries = prod(tensors[-2].shape[:-1]) * tensors[-1].shape[-1]
         case "convolution":
-            return 8 * prod(max(size, 0) for size in _convolution_shape(*args))
-
-    def to_meta(leaf: Any) -> Any:
-        if isinstance(leaf, Tensor):
-            return torch.empty_strided(leaf.shape, leaf.stride(), dtype=leaf.dtype, device="meta")
-        return torch.device("meta") if isinstance(leaf, torch.device) else leaf
-
-    try:
-        meta_args, meta_kwargs = tree_map(to_meta, (tuple(args), kwargs))
-        out = func(*meta_args, **meta_kwargs)
-    except Exception:  # no rule for sizes: torch says what is wrong, or its results are no larger than its inputs
-        return 0
-    return sum(leaf.numel() * leaf.element_size() for leaf in _tensors(out))
+            entries = prod(max(size, 0) for size in _convolution_shape(*args))
+        case "constant_pad_nd":  # of the last axes first
+            more = [before + after for before, after in zip(args[1][::2], args[1][1::2], strict=True)]
+            entries = prod(max(n + k, 0) for n, k in zip_longest(tensors[0].shape[::-1], more, fillvalue=0))
+        case "repeat":
+            entries *= prod(args[1])
+        case "expand":  # takes nothing, but what computes with it may
+            entries = max(entries, prod(abs(n) for n in args[1]))
+        case "index_select":
+            entries = tensors[0].numel() * len(args[2]) // max(tensors[0].shape[args[1]], 1)
+        case "index":
+            kept = prod(n for n, k in zip_longest(tensors[0].shape, args[1]) if k is None)
+            entries = kept * prod(np.broadcast_shapes(*(tuple(k.shape) for k in args[1] if k is not None)))
+        case _ if not tensors and isinstance(x, list | tuple):  # a new tensor of this size
+            entries = prod(x)
+    return 8 * int(entries)
 
 
 def _convolution_shape(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -29,16 +29,16 @@ MAX_NODES = 1_000_000
 
 def check_inlining(model: Any, source: str) -> None:
     """Refuse a model whose functions have too many nodes in all, or call themselves, before they are inlined."""
-    functions = {(each.domain, each.name): each for each in model.functions}
-    calling: set[tuple[str, str]] = set()
+    functions = {(each.domain, each.name): each.node for each in model.functions}
+    calling: list[tuple[str, str]] = []
 
     @cache
     def size(key: tuple[str, str]) -> int:
         if key in calling:
             raise ReadError(f"cannot read {source}: its function {key[1]!r} calls itself")
-        calling.add(key)
-        total = count(functions[key].node)
-        calling.remove(key)
+        calling.append(key)
+        total = count(functions[key])
+        calling.pop()
         return total
 
     def count(nodes: Any) -> int:
@@ -60,14 +60,6 @@ _MEMORY, _MEMORY_OF_BYTE = 5e8, 16
 #: operation takes more bytes, all values together have at most so many entries, convolutions multiply at most so often
 #: for one input, and windows have at most so much padding and so wide gaps.
 _COMPARED_BYTES, _COMPARED_ENTRIES, _COMPARED_PRODUCTS, _COMPARED_REACH = 1e7, 20_000, 1e7, 8
-
-#: What a model applies to its scores, by the name that :attr:`Network.link` has.
-_LINKS: dict[str, Callable[[Tensor], Tensor]] = {
-    "softmax": lambda scores: scores.softmax(1),
-    "log_softmax": lambda scores: scores.log_softmax(1),
-    "sigmoid": torch.sigmoid,
-    "log_sigmoid": F.logsigmoid,
-}
 
 
 def read_onnx(model: Any, input_shape: Sequence[int] | None = None, *, max_memory: float | None = None) -> Network:
@@ -115,9 +107,7 @@ class Graph:
         graph = model.graph
         self.source = source
         self.opset = max((s.version for s in model.opset_import if s.domain in ("", "ai.onnx")), default=1)
-        self.constants: dict[str, Tensor] = {}
-        for tensor in graph.initializer:
-            self.constants[tensor.name] = self._constant(tensor, f"initializer {tensor.name!r}")
+        self.constants = {each.name: self._constant(each, f"initializer {each.name!r}") for each in graph.initializer}
         if len(graph.sparse_initializer):
             raise ReadError(f"cannot read {source}: it has sparse initializers; export the model with dense weights")
         # Old files list weights as inputs.
@@ -237,13 +227,17 @@ def constant(array: Any, what: str) -> Tensor:
 def _compare_with_reference(model: Any, net: Network, graph: Graph, batch: int) -> None:
     """Compare a small network with ONNX's reference evaluator, in the file's precision.
 
-    Networks with batch normalization before opset 14, where the evaluator uses the batch's statistics, and with cubic
-    interpolation, which it computes otherwise than runtimes do, are skipped.
+    Networks with operators that the evaluator computes otherwise than runtimes do are skipped.
     """
     for node in graph.nodes:
         reach = [*node.get("pads", []), *node.get("dilations", [])] if node.op != "Pad" else []
-        old_norm = node.op == "BatchNormalization" and graph.opset < 14
-        if old_norm or node.get("mode") == "cubic" or max(reach, default=0) > _COMPARED_REACH:
+        differs = {
+            "BatchNormalization": graph.opset < 14,  # by the batch's statistics
+            "ConvTranspose": node.get("group", 1) > 1,  # without the biases of groups
+            "GlobalMaxPool": len(net.input_shape) != 3,  # over other axes
+            "MaxPool": node.get("ceil_mode", 0),  # of another size
+        }
+        if differs.get(node.op) or node.get("mode") == "cubic" or max(reach, default=0) > _COMPARED_REACH:
             return
     convolutions = [step for step in net.steps if step.op.startswith("conv")]
     products = sum(step.tensors["weight"].numel() * prod(step.shape[1:]) for step in convolutions)
@@ -261,7 +255,9 @@ def _compare_with_reference(model: Any, net: Network, graph: Graph, batch: int) 
     except (NotImplementedError, RuntimeError, TypeError, ValueError):
         return  # the evaluator does not run every file; each step was verified on its own
     scores = net(torch.from_numpy(x.astype(np.float64)))
-    value, expected = (_LINKS[net.link](scores) if net.link else scores).numpy().ravel(), expected.ravel()
+    apply_link: dict[str, Any] = {"": torch.clone, "log_sigmoid": F.logsigmoid, "sigmoid": torch.sigmoid}
+    link = apply_link.get(net.link) or partial(getattr(torch, net.link), dim=1)
+    value, expected = link(scores).numpy().ravel(), expected.ravel()
     scale = max(1.0, float(np.abs(expected).max(initial=0)))
     precision = float(np.finfo(dtype).eps) ** 0.5
     if value.shape != expected.shape or not np.abs(value - expected).max(initial=0) <= precision * scale:

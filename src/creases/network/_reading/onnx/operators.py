@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from math import prod
 from typing import Any
 
@@ -85,11 +85,32 @@ def _pads(node: Node, x: Tensor, kernel: Sequence[int]) -> list[tuple[int, int]]
     return sides
 
 
+#: Which entry of an axis of length n is at a position before or after it, by the mode of a padding that copies.
+_PAD_MODES: dict[str, Callable[[Tensor, int], Tensor]] = {
+    "edge": lambda at, n: at.clamp(0, n - 1),
+    "reflect": lambda at, n: (n - 1) - ((n - 1) - at % max(2 * n - 2, 1)).abs(),
+    "wrap": lambda at, n: at % n,
+}
+
+
+def _pad_axes(x: Tensor, sides: dict[int, tuple[int, int]], mode: str = "constant", value: float = 0.0) -> Tensor:
+    """Pad axes at their start and end with a constant, or with copies of entries by a mode of ONNX."""
+    if mode == "constant":
+        first = min((axis for axis, side in sides.items() if any(side)), default=x.ndim)  # torch pads trailing axes
+        trailing = [n for axis in reversed(range(first, x.ndim)) for n in sides.get(axis, (0, 0))]
+        return F.pad(x, trailing, value=value) if trailing else x
+    for axis, (before, after) in sides.items():
+        if before or after:
+            n = x.shape[axis]
+            x = x.index_select(axis, _PAD_MODES[mode](torch.arange(-before, n + after), n))
+    return x
+
+
 def _pad_uneven(x: Tensor, pads: Sequence[tuple[int, int]], mode: str = "constant") -> tuple[Tensor, list[int]]:
     """Apply padding that differs between start and end, which torch's layers lack; return the padding left to them."""
     if all(before == after for before, after in pads):
         return x, [before for before, _ in pads]
-    return F.pad(x, [n for side in reversed(pads) for n in side], mode=mode), [0] * len(pads)
+    return _pad_axes(x, dict(enumerate(pads, start=2)), mode), [0] * len(pads)
 
 
 def _conv(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -102,20 +123,18 @@ def _conv(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> 
 def _conv_transpose(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     axes = weight.ndim - 2
     strides, dilations = node.get("strides", [1] * axes), node.get("dilations", [1] * axes)
-    extra = node.get("output_padding", [0] * axes)
-    out = getattr(F, f"conv_transpose{axes}d")(x, weight, bias, strides, 0, extra, node.get("group", 1), dilations)
     mode, shape = node.get("auto_pad", "NOTSET"), node.get("output_shape")
     if mode.startswith("SAME") and not shape:
         shape = [n * s for n, s in zip(x.shape[2:], strides, strict=True)]
-    pads = node.get("pads", [0] * (2 * axes))
-    for i in range(axes):  # pads of a transposed convolution cut its output
-        before, after = pads[i], pads[axes + i]
-        if shape:
-            total = out.shape[2 + i] - shape[i]
-            before = total // 2 if mode == "SAME_UPPER" else total - total // 2
-            after = total - before
-        if min(before, after) < 0:
-            raise node.error(f"its output_shape {shape} is larger than what its weights reach")
+    pads, extra = node.get("pads", [0] * (2 * axes)), list(node.get("output_padding", [0] * axes))
+    cuts = list(zip(pads[:axes], pads[axes:], strict=True))  # pads of a transposed convolution cut its output
+    for i in range(axes if shape else 0):
+        total = (x.shape[2 + i] - 1) * strides[i] + (weight.shape[2 + i] - 1) * dilations[i] + 1 + extra[i] - shape[i]
+        extra[i] -= min(total, 0)  # a longer output is continued
+        half = max(total, 0) // 2 if mode == "SAME_UPPER" else max(total, 0) - max(total, 0) // 2
+        cuts[i] = (half, max(total, 0) - half)
+    out = getattr(F, f"conv_transpose{axes}d")(x, weight, bias, strides, 0, extra, node.get("group", 1), dilations)
+    for i, (before, after) in enumerate(cuts):
         out = out.narrow(2 + i, before, out.shape[2 + i] - before - after)
     return out  # type: ignore[no-any-return]
 
@@ -126,7 +145,7 @@ def _max_pool(node: Node, x: Tensor) -> Tensor:
     axes = len(kernel)
     strides, dilations = node.get("strides", [1] * axes), node.get("dilations", [1] * axes)
     pads = _pads(node, x, kernel)
-    x, padding = _pad_uneven(x, pads, mode="replicate")
+    x, padding = _pad_uneven(x, pads, mode="edge")
     if any(d > 1 for d in dilations) and any(before != after for before, after in pads):
         raise node.error("a dilated max-pool with uneven padding cannot be read")
     if any(2 * p > k for p, k in zip(padding, kernel, strict=True)):
@@ -236,8 +255,6 @@ LAYERS: dict[str, Callable[..., Any]] = {
 
 # ONNX operators on shapes and axes as torch operations.
 
-_PAD_MODES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "wrap": "circular"}
-
 
 def _reshape(node: Node, x: Tensor, shape: Tensor | None = None) -> Tensor:
     """Reshape; 0 keeps a size. A batch size of 1 in the target represents any batch.
@@ -287,9 +304,14 @@ def _slice(node: Node, x: Tensor, *inputs: Tensor | None) -> Tensor:
     return x
 
 
+def _from_front(indices: Tensor, n: int) -> Tensor:
+    """Return indices along an axis of length n, of which negative ones count from its end."""
+    return torch.where(indices < 0, indices + n, indices).long()
+
+
 def _gather(node: Node, x: Tensor, indices: Tensor) -> Tensor:
     axis = node.get("axis", 0) % x.ndim
-    index = torch.where(indices < 0, indices + x.shape[axis], indices).long()
+    index = _from_front(indices, x.shape[axis])
     if index.ndim == 0:
         return x.select(axis, int(index))
     out = x.index_select(axis, index.flatten())
@@ -308,25 +330,13 @@ def _split(node: Node, x: Tensor, sizes: Tensor | None = None) -> Sequence[Tenso
 def _pad(
     node: Node, x: Tensor, pads: Tensor | None = None, value: Tensor | None = None, axes: Tensor | None = None
 ) -> Tensor:
-    amounts = node.integers("pads", pads)
-    if amounts is None:
-        amounts = node.get("paddings")  # opset 1
+    amounts = node.integers("pads", pads, node.get("paddings"))  # which opset 1 has
     padded = [axis % x.ndim for axis in node.integers("axes", axes, list(range(x.ndim)))]
-    sides = [(0, 0)] * x.ndim
-    for i, axis in enumerate(padded):
-        sides[axis] = (amounts[i], amounts[len(padded) + i])
+    sides = dict(zip(padded, zip(amounts[: len(padded)], amounts[len(padded) :], strict=True), strict=True))
     mode = node.get("mode", "constant")
-    if mode not in _PAD_MODES:
+    if mode not in ("constant", *_PAD_MODES):
         raise node.error(f"padding mode {mode!r} cannot be read")
-    while sides and sides[0] == (0, 0):  # torch pads trailing axes, and not all of them in the modes that copy
-        sides.pop(0)
-    if not sides:
-        return x
-    trailing = [n for side in reversed(sides) for n in side]
-    if mode == "constant":
-        fill = node.get("value", 0.0) if value is None else float(value)
-        return F.pad(x, trailing, value=fill)
-    return F.pad(x, trailing, mode=_PAD_MODES[mode])
+    return _pad_axes(x, sides, mode, node.get("value", 0.0) if value is None else float(value))
 
 
 def _expand(node: Node, x: Tensor, shape: Tensor) -> Tensor:
@@ -336,12 +346,12 @@ def _expand(node: Node, x: Tensor, shape: Tensor) -> Tensor:
     return x.expand(*(n if t == 1 else t for n, t in zip(x.shape, target, strict=True)))
 
 
-def _reduce(function: Callable[[Tensor, list[int], bool], Tensor]) -> Callable[..., Tensor]:
+def _reduce(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def operator(node: Node, x: Tensor, axes: Tensor | None = None) -> Tensor:
         listed = node.integers("axes", axes)
         if not listed and node.get("noop_with_empty_axes", 0):
             return x
-        return function(x, list(listed or range(x.ndim)), bool(node.get("keepdims", 1)))
+        return function(x, dim=list(listed or range(x.ndim)), keepdim=bool(node.get("keepdims", 1)))
 
     return operator
 
@@ -380,14 +390,19 @@ SHAPES: dict[str, Callable[..., Any]] = {
     "Size": lambda node, x: torch.tensor(x.numel()),
     "Expand": _expand,
     "Tile": lambda node, x, repeats: x.repeat(*node.integers("repeats", repeats)),
-    "ReduceMean": _reduce(lambda x, axes, keep: x.mean(axes, keepdim=keep)),
-    "ReduceSum": _reduce(lambda x, axes, keep: x.sum(axes, keepdim=keep)),
-    "ReduceMax": _reduce(lambda x, axes, keep: x.amax(axes, keepdim=keep)),
-    "ReduceMin": _reduce(lambda x, axes, keep: x.amin(axes, keepdim=keep)),
-    "ReduceL1": _reduce(lambda x, axes, keep: x.abs().sum(axes, keepdim=keep)),
+    "ReduceMean": _reduce(torch.mean),
+    "ReduceSum": _reduce(torch.sum),
+    "ReduceMax": _reduce(torch.amax),
+    "ReduceMin": _reduce(torch.amin),
+    "ReduceL1": _reduce(partial(torch.linalg.vector_norm, ord=1)),
+    "ReduceL2": _reduce(torch.linalg.vector_norm),
     "DepthToSpace": _depth_to_space,
     "SpaceToDepth": lambda node, x: _transpose_channels(F.pixel_unshuffle(x, node.get("blocksize")), x.shape[1]),
     "CumSum": _cumulative_sum,
+    "GatherElements": lambda node, x, k: x.gather(node.get("axis", 0), _from_front(k, x.shape[node.get("axis", 0)])),
+    "Trilu": lambda node, x, k=None: (torch.triu if node.get("upper", 1) else torch.tril)(
+        x, 0 if k is None else int(k)
+    ),
 }
 
 
@@ -479,6 +494,7 @@ OPERATORS: dict[str, Operator] = {
     "Div": lambda node, a, b: (
         a / b if a.is_floating_point() or b.is_floating_point() else torch.div(a, b, rounding_mode="trunc")
     ),
+    "Mod": lambda node, a, b: (torch.fmod if node.get("fmod", 0) else torch.remainder)(a, b),
     "Sum": lambda node, *xs: reduce(torch.add, xs),
     "Mean": lambda node, *xs: reduce(torch.add, xs) / len(xs),
     "Identity": _plain(lambda x: x),

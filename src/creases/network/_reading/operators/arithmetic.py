@@ -142,4 +142,10 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "linear": linear,
     "lerp": lerp,
     "addcmul": addcmul,
+    **{
+        triangle.__name__: lambda builder, input, diagonal=0, triangle=triangle: builder.scale(
+            input, triangle(torch.ones(input.example.shape[-2:]), diagonal)
+        )
+        for triangle in (torch.tril, torch.triu)
+    },
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -20,51 +21,35 @@ def sizes(n: Sizes, axes: int) -> list[int]:
     return values * axes if len(values) == 1 else values
 
 
-def conv(
-    builder: ProgramBuilder,
-    input: Value,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sizes = 1,
-    padding: Sizes | str = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
+#: The arguments of torch's convolutions behind the bias, in order.
+_CONVOLUTIONS: dict[str, dict[str, Any]] = {
+    "conv": {"stride": 1, "padding": 0, "dilation": 1, "groups": 1},
+    "conv_transpose": {"stride": 1, "padding": 0, "output_padding": 0, "groups": 1, "dilation": 1},
+}
+
+
+def convolution(
+    op: str, builder: ProgramBuilder, input: Any, weight: Any, bias: Tensor | None = None, *args: Any, **named: Any
 ) -> Value:
-    """Read a convolution with weight (out, in / groups, *kernel)."""
+    """Read a convolution with weight (out, in / groups, *kernel), or a transposed one with (in, out / groups, ...)."""
+    if not isinstance(input, Value) or isinstance(weight, Value):
+        raise builder.error("its weights depend on the input, so the network is not piecewise linear")
     axes = weight.ndim - 2
-    _check_weights(builder, input, weight, axes)
-    dilations = sizes(dilation, axes)
-    if isinstance(padding, str):
-        total = [d * (k - 1) for d, k in zip(dilations, weight.shape[2:], strict=True)]
-        total = total if padding == "same" else [0] * axes
-        before = [n // 2 for n in total]
+    if len(input.shape) != axes + 1:
+        raise builder.error(
+            f"needs values of shape (batch, channels, *{axes} axes), got (batch, *{input.shape}); check input_shape"
+        )
+    arguments = _CONVOLUTIONS[op] | dict(zip(_CONVOLUTIONS[op], args, strict=False)) | named
+    if isinstance(padding := arguments["padding"], str):
+        dilations = sizes(arguments["dilation"], axes)
+        total = [d * (k - 1) * (padding == "same") for d, k in zip(dilations, weight.shape[2:], strict=True)]
+        arguments["padding"] = [n // 2 for n in total]
         if any(n % 2 for n in total):  # torch pads one more at the end
-            sides = [(b, n - b) for b, n in zip(before, total, strict=True)]
-            input = pad(builder, input, [n for side in reversed(sides) for n in side])
-            before = [0] * axes
-    else:
-        before = sizes(padding, axes)
-    options = {"stride": sizes(stride, axes), "padding": before, "dilation": dilations, "groups": int(groups)}
-    return builder.emit("conv", [input], options, weight=weight, **_offset(bias, axes))
-
-
-def conv_transpose(
-    builder: ProgramBuilder,
-    input: Value,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    output_padding: Sizes = 0,
-    groups: int = 1,
-    dilation: Sizes = 1,
-) -> Value:
-    """Read a transposed convolution with weight (in, out / groups, *kernel)."""
-    axes = weight.ndim - 2
-    _check_weights(builder, input, weight, axes)
-    given = {"stride": stride, "padding": padding, "output_padding": output_padding, "dilation": dilation}
-    options = {name: sizes(n, axes) for name, n in given.items()} | {"groups": int(groups)}
-    return builder.emit("conv_transpose", [input], options, weight=weight, **_offset(bias, axes))
+            input = pad(builder, input, [n for each in reversed(total) for n in (each // 2, each - each // 2)])
+            arguments["padding"] = 0
+    options = {name: sizes(n, axes) for name, n in arguments.items()} | {"groups": int(arguments["groups"])}
+    offset = {} if bias is None else {"offset": bias.reshape(-1, *(1,) * axes)}
+    return builder.emit(op, [input], options, weight=weight, **offset)
 
 
 def batch_norm(
@@ -164,24 +149,10 @@ def unfold(
     return builder.move(padded, lambda numbers: F.unfold(numbers, kernel_size, dilation, 0, stride))  # type: ignore[no-any-return, arg-type]
 
 
-def _check_weights(builder: ProgramBuilder, input: Any, weight: Any, axes: int) -> None:
-    if not isinstance(input, Value) or isinstance(weight, Value):
-        raise builder.error("its weights depend on the input, so the network is not piecewise linear")
-    if len(input.shape) != axes + 1:
-        raise builder.error(
-            f"needs values of shape (batch, channels, *{axes} axes), got (batch, *{input.shape}); check input_shape"
-        )
-
-
-def _offset(bias: Tensor | None, axes: int) -> dict[str, Tensor]:
-    return {} if bias is None else {"offset": bias.reshape(-1, *(1,) * axes)}
-
-
 _DROPOUTS = "dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout feature_alpha_dropout"
 
 HANDLERS: dict[str, Callable[..., Any]] = {
-    **{f"conv{axes}d": conv for axes in (1, 2, 3)},
-    **{f"conv_transpose{axes}d": conv_transpose for axes in (1, 2, 3)},
+    **{f"{op}{axes}d": partial(convolution, op) for op in _CONVOLUTIONS for axes in (1, 2, 3)},
     **dict.fromkeys(_DROPOUTS.split(), dropout),
     **dict.fromkeys(("interpolate", "upsample"), interpolate),
     "batch_norm": batch_norm,

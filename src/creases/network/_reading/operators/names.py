@@ -48,7 +48,7 @@ PERMUTATIONS = words("permute transpose swapaxes swapdims")
 ALONG_AXES = words("sum mean max min amax amin cat concat concatenate cumsum softmax log_softmax")
 
 #: Linear operations without a corresponding step: read as a dense matrix.
-DENSE = words("einsum tensordot inner cumsum diff trapezoid trapz tril triu fold")
+DENSE = words("einsum tensordot inner cumsum diff trapezoid trapz fold")
 
 
 # Operations that are not continuous piecewise-linear functions, with advice for each.
