@@ -11,7 +11,6 @@ import torch
 import creases
 from api_objects import BOX, Call, X, Y, batch, call, line, model, net, optimum, plane, shallow, space, x1, y1
 from creases import boolean, certify, growth, lab, problems, prune, show, splines, tables
-from creases.show._figures._line import plot_delta_slopes, plot_fit
 
 
 def change_calls() -> dict[str, Callable[[], Call]]:
@@ -167,8 +166,6 @@ def show_calls() -> dict[str, Callable[[], Call]]:
             show.plot_similarity, values=np.eye(2), names=("a", "b"), accuracy=[0.5, 0.5], order=[1, 0]
         ),
         "plot_spline": lambda: call(show.plot_spline, model=shallow(), data=(x1, y1), window=None),
-        "plot_fit": lambda: call(plot_fit, model=shallow(), data=(x1, y1)),
-        "plot_delta_slopes": lambda: call(plot_delta_slopes, model=shallow(), data=(x1, y1)),
         "plot_images": lambda: call(show.plot_images, images=[[np.eye(3)]], rows=["a"], columns=["b"]),
         "theme": lambda: call(lambda name: show.theme(name).__enter__(), name="light"),
     }

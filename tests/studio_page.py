@@ -46,16 +46,13 @@ class Page:
             self._change(said)
 
     def _change(self, said):
-        keep = said.get("keep", {})
+        stay, epochs = said.get("epochs", (None, {}))
         for name in COLUMNS:
-            self.run["epochs"][name] = self.run["epochs"][name][: keep.get("epochs")] + said.get("epochs", {}).get(
-                name, []
-            )
+            self.run["epochs"][name] = self.run["epochs"][name][:stay] + epochs.get(name, [])
         for name in ("records", "moments"):
-            self.run[name] = self.run[name][: keep.get(name)] + said.get(name, [])
-        self.run["moments"] = [one for one in self.run["moments"] if one["id"] not in said.get("gone", [])]
-        self.run["records"] = [said.get("later", {}).get(str(one["number"]), one) for one in self.run["records"]]
-        self.run |= {name: said[name] for name in ("growth_ended", "ended", "kept", "phase") if name in said}
+            stay, more = said.get(name, (None, []))
+            self.run[name] = self.run[name][:stay] + more
+        self.run |= said.get("values", {})
 
     def send(self, do, **more):
         """What a message is answered with."""

@@ -1,8 +1,7 @@
 /** A report's sections by question: text, code, tables, bars, matrices, charts, pictures. */
 
 import { useState } from "preact/hooks";
-import { Chart } from "./Chart";
-import { Levels } from "./Levels";
+import { AnyChart } from "./Pairs";
 import { dark, run } from "./state";
 import type { Bar, Matrix as MatrixData, Section, Table as TableData } from "./types";
 
@@ -58,7 +57,7 @@ function anchor(title: string): string {
 }
 
 function Part(section: Section) {
-  const { title, text, code, table, picture, pictures, bars, matrix, charts } = section;
+  const { title, text, code, table, picture, bars, matrix, charts } = section;
   const columns = table?.columns.length ?? 0;
   const size = section.size ?? (columns > 7 ? "full" : columns > 4 || (charts?.length ?? 0) > 1 ? "wide" : "");
   return (
@@ -68,7 +67,7 @@ function Part(section: Section) {
       {code && <Code text={code} />}
       {bars && <Bars rows={bars} title={title} />}
       {matrix && <Matrix {...matrix} />}
-      {(charts || pictures) && <Charts charts={charts ?? []} pictures={pictures ?? []} />}
+      {charts && <Charts charts={charts} />}
       {picture && <img src={typeof picture === "string" ? picture : dark.value ? picture.dark : picture.light} alt={title} />}
       {table && <Table {...table} title={title} />}
       {section.note && <p class="quiet">{section.note}</p>}
@@ -76,19 +75,15 @@ function Part(section: Section) {
   );
 }
 
-/** Charts and pictures side by side; on narrow screens the first ones until asked for all. */
-function Charts({ charts, pictures }: Required<Pick<Section, "charts" | "pictures">>) {
+/** Charts side by side; on narrow screens the first ones until asked for all. */
+function Charts({ charts }: Required<Pick<Section, "charts">>) {
   const [all, showAll] = useState(false);
-  const items = [
-    ...charts.map((chart, k) => ("levels" in chart ? <Levels key={k} {...chart} /> : <Chart key={k} {...chart} />)),
-    ...pictures.map((each) => <img key={each.title} src={dark.value ? each.dark : each.light} alt={each.title} />),
-  ];
-  const few = charts.some((chart) => !("levels" in chart || chart.low)) || pictures.length ? FEW.high : FEW.low;
-  const shown = all || innerWidth > 600 || items.length <= few + 1 ? items : items.slice(0, few);
+  const few = charts.some((chart) => !("levels" in chart || ("low" in chart && chart.low))) ? FEW.high : FEW.low;
+  const shown = all || innerWidth > 600 || charts.length <= few + 1 ? charts : charts.slice(0, few);
   return (
     <>
-      <div class="charts">{shown}</div>
-      {shown.length < items.length && <button class="link" onClick={() => showAll(true)}>Show all {items.length} charts</button>}
+      <div class="charts">{shown.map((chart, k) => <AnyChart key={k} chart={chart} />)}</div>
+      {shown.length < charts.length && <button class="link" onClick={() => showAll(true)}>Show all {charts.length} charts</button>}
     </>
   );
 }

@@ -4,6 +4,7 @@ import { Chart } from "./Chart";
 import { classColor } from "./colors";
 import { CurveEditor } from "./CurveEditor";
 import { LevelEditor } from "./LevelEditor";
+import { AnyChart } from "./Pairs";
 import { ask, busy, dark } from "./state";
 import type { ColumnCurve, ColumnPlane, TableModel } from "./types";
 
@@ -40,15 +41,14 @@ function LeftOut({ levels = [] }: { levels?: string[] }) {
   return levels.length ? <p class="quiet">Left out here, with smaller effects: {levels.join(", ")}.</p> : null;
 }
 
-function Plane({ columns, chart, left_out, picture }: ColumnPlane) {
+function Plane({ columns, chart, left_out }: ColumnPlane) {
   const name = columns.join(" and ");
   const change = () => ask({ do: "edit", change: "forbid", columns }, "Changing the model…", "table");
   return (
     <section class="card">
       <div class="head"><h2>{name}</h2><button disabled={!!busy.value} onClick={change} aria-label={`Forbid ${name}`} title="Let these columns add nothing together">Forbid</button></div>
-      {chart && <Chart {...chart} title={undefined} />}
+      <AnyChart chart={chart} untitled />
       <LeftOut levels={left_out} />
-      {picture && <img src={dark.value ? picture.dark : picture.light} alt={`Map of ${picture.title}`} />}
     </section>
   );
 }

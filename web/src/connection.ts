@@ -157,32 +157,21 @@ export function connect(fresh: () => void): Source {
   };
 }
 
-/** Apply new epochs, growth steps and moments; where the run went back, truncate them first. */
+/** Apply what is new: of each list how many entries stay, and those that follow. */
 function applyChanges(message: any): void {
   const old = run.value;
   if (!old) return;
-  const cut = <T>(items: T[], count: number | undefined) => (count === undefined ? items : items.slice(0, count));
+  const { epochs: [same, columns] = [Infinity, {}], records, moments: news, values } = message;
+  const follow = <T>(items: T[], [stay, more]: [number, T[]] = [Infinity, []]) => [...items.slice(0, stay), ...more];
   const epochs = {} as Epochs;
-  for (const key of Object.keys(old.epochs) as (keyof Epochs)[])
-    epochs[key] = [...cut(old.epochs[key], message.keep?.epochs), ...(message.epochs?.[key] ?? [])];
-  const records = cut(old.records, message.keep?.records).map((record) => message.later?.[record.number] ?? record);
-  const gone = new Set<number>(message.gone ?? []); // long runs are thinned
-  const moments = [...old.moments.filter((m) => !gone.has(m.id)), ...(message.moments ?? [])];
+  for (const key of Object.keys(old.epochs) as (keyof Epochs)[]) epochs[key] = follow(old.epochs[key], [same, columns[key] ?? []]);
+  const moments = follow(old.moments, news);
   const current = old.moments[moment.value]?.id;
   batch(() => {
-    run.value = {
-      ...old,
-      epochs,
-      records: [...records, ...(message.records ?? [])],
-      moments,
-      growth_ended: message.growth_ended ?? old.growth_ended,
-      ended: message.ended ?? old.ended,
-      kept: "kept" in message ? message.kept : old.kept,
-      phase: message.phase ?? old.phase,
-    };
+    run.value = { ...old, epochs, records: follow(old.records, records), moments, ...values };
     const last = Math.max(0, moments.length - 1);
-    const same = moments.findIndex((m) => m.id === current);
-    moment.value = following.value ? last : same >= 0 ? same : Math.min(moment.value, last);
+    const here = moments.findIndex((m) => m.id === current);
+    moment.value = following.value ? last : here >= 0 ? here : Math.min(moment.value, last);
   });
 }
 

@@ -81,6 +81,15 @@ export type ChartData = { title?: string; x: Axis; y: Axis; series: Series[]; di
 /** What each value of a category adds: a bar, or of several classes a dot of each one's color, around 0. */
 export type LevelsData = { title: string; levels: { name: string; values: number[]; error?: number; text: string }[]; limit: number; more?: string };
 
+/** What two categories add together: a number for each two values, colored by its share of the limit. */
+export type CellsData = { title: string; down: Names; across: Names; values: number[][]; texts: string[][]; limit: number; note?: string };
+type Names = { name: string; levels: string[] };
+
+/** What two numbers add together: values as shares of the limit (signed bytes in base64, by rows from the upper left), where these bend, rows. */
+export type MapData = { title: string; x: Axis; y: Axis; shades: string; samples: [number, number]; limit: number; creases: number[][][]; rows: number[][] };
+
+export type AnyChartData = ChartData | LevelsData | CellsData | MapData;
+
 /** A part of a report; one with `viewer` says where among the others the viewer is. */
 export type Section = {
   title: string;
@@ -92,9 +101,8 @@ export type Section = {
   table?: Table;
   bars?: Bar[];
   matrix?: Matrix;
-  charts?: (ChartData | LevelsData)[];
+  charts?: AnyChartData[];
   picture?: Image;
-  pictures?: { title: string; light: string; dark: string }[]; // side by side where there is room
   note?: string;
 };
 
@@ -102,8 +110,8 @@ export type Section = {
  * they stand for; those left out have none. */
 export type ColumnCurve = { column: string; input: string; outputs: string[]; size: number; chart: ChartData | LevelsData; levels?: string[]; left_out?: string[] };
 
-/** What two columns add together: curves, without those of the levels left out, or a picture of a map. */
-export type ColumnPlane = { columns: [string, string]; chart?: ChartData; left_out?: string[]; picture?: { title: string; light: string; dark: string } };
+/** What two columns add together; curves are without those of the levels left out. */
+export type ColumnPlane = { columns: [string, string]; chart: AnyChartData; left_out?: string[] };
 
 /** Scores before and after the changes: of rows held out (neither fitted nor tested with), rows fitted, and test rows. */
 export type PartScore = { part: "held-out" | "train" | "test" | "test_rmse"; rows: number | null; before: number; after: number | null };

@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, hsv_to_rgb, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
@@ -178,6 +179,32 @@ def add_colorbar(ax: Axes, artist: ScalarMappable, label: str, *, shrink: float 
         bar.outline.set_visible(False)
     apply_theme(bar.ax)
     return bar
+
+
+def add_legend(ax: Axes, **look: Any) -> None:
+    """Add a legend in the style, where there is room."""
+    with style_context():
+        ax.legend(**{"loc": "best", **look})
+
+
+def set_box(ax: Axes, box: NDArray[np.float64], names: tuple[str, str]) -> None:
+    """Let axes show a whole box (2, 2) of a plane, in its proportions unless it is very long, with names."""
+    (left, right), (bottom, top) = box
+    ax.set_xlim(left, right)
+    ax.set_ylim(bottom, top)
+    ax.set_aspect("equal" if 0.25 <= (right - left) / (top - bottom) <= 4 else "auto")
+    ax.set_xlabel(names[0])
+    ax.set_ylabel(names[1])
+
+
+def set_solid_box(ax: Any, limits: Sequence[Any], names: Sequence[str]) -> None:
+    """Let axes of three dimensions show a box, with names and a few ticks."""
+    for axis, (start, stop), name in zip("xyz", limits, names, strict=True):
+        getattr(ax, f"set_{axis}lim")(start, stop)
+        getattr(ax, f"set_{axis}label")(name)
+        getattr(ax, f"{axis}axis").set_major_locator(MaxNLocator(4))
+        getattr(ax, f"{axis}axis").set_pane_color((1, 1, 1, 0))
+    ax.grid(False)
 
 
 def add_legend_below(ax: Axes, handles: Sequence[Any]) -> None:

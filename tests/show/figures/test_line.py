@@ -12,7 +12,7 @@ from creases.errors import InputError
 from creases.network._reading.arrays import from_arrays
 from creases.regions._line.line import line
 from creases.show import plot_line, save_figure
-from creases.show._figures._line import plot_delta_slopes, plot_fit, plot_pieces, plot_spline, plot_tracks
+from creases.show._figures._line import plot_pieces, plot_spline, plot_tracks
 from creases.show._style import class_color, new_figure, tint
 from creases.splines import OptimalFit, Shallow, Tracker
 from creases.splines._spline import Pieces
@@ -107,26 +107,26 @@ def curve(ax, label):
     return found.get_data()
 
 
-def test_the_spline_is_the_network(net, ax):
-    plot_fit(net, ax=ax, data=DATA, target=np.square)
+def test_the_spline_is_the_network(net):
+    ax, *_ = plot_spline(net, data=DATA, target=np.square).axes
     x, f = curve(ax, "network")
     np.testing.assert_allclose(f, net(x))
     np.testing.assert_allclose(x[1:-1], [-0.5, 0, 1])
     np.testing.assert_allclose(curve(ax, "data"), DATA)
     t, y = curve(ax, "target")
     np.testing.assert_allclose(y, t**2)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("$x$", "$f(x)$")
+    assert ax.get_ylabel() == "$f(x)$"
 
 
-def test_breakpoints_that_the_output_does_not_see_are_dotted(net, ax):
-    plot_fit(net, ax=ax, window=(-2, 2))
+def test_breakpoints_that_the_output_does_not_see_are_dotted(net):
+    ax, _ = plot_spline(net, window=(-2, 2)).axes
     seen, unseen = [c for c in ax.collections if isinstance(c, LineCollection)]
     assert sorted(segment[0, 0] for segment in seen.get_segments()) == [0, 1]
     assert [segment[0, 0] for segment in unseen.get_segments()] == [-0.5]
 
 
-def test_delta_slopes_stand_at_their_breakpoints(net, ax):
-    plot_delta_slopes(net, ax=ax, window=(-0.2, 2))
+def test_delta_slopes_stand_at_their_breakpoints(net):
+    _, ax = plot_spline(net, window=(-0.2, 2)).axes
     points = ax.collections[-1].get_offsets()
     np.testing.assert_allclose(points, [[0, 1], [1, -2]])
 
@@ -161,17 +161,17 @@ def test_the_figure_has_fit_delta_slopes_and_errors(net, tmp_path):
     assert save_figure(figure, tmp_path / "fit.png").stat().st_size > 10_000
 
 
-def test_a_function_without_breakpoints_is_drawn(ax):
-    plot_fit(Shallow([], [], [], 1.0, 2.0), ax=ax)
+def test_a_function_without_breakpoints_is_drawn():
+    ax, changes = plot_spline(Shallow([], [], [], 1.0, 2.0)).axes
     np.testing.assert_allclose(curve(ax, "network"), [[-1.1, 1.1], [-1.2, 3.2]])
-    plot_delta_slopes(Shallow([], [], [], 1.0, 2.0), ax=ax)
+    assert not len(changes.collections[-1].get_offsets())
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda h: plot_tracks(h, window=(1, 0)), "window must be two finite numbers"),
-        (lambda h: plot_fit(Shallow([1.0], [0.0], [1.0]), data=([1.0], [])), "y must have one target per input"),
+        (lambda h: plot_spline(Shallow([1.0], [0.0], [1.0]), data=([1.0], [])), "y must have one target per input"),
     ],
 )
 def test_wrong_arguments_are_named(history, call, message):

@@ -125,7 +125,7 @@ def test_a_spline_is_listed_by_its_breakpoints_and_delta_slopes():
 def test_pieces_that_are_not_the_network_are_said_so(monkeypatch, drawn):
     from creases.show.report import _subject as subject
 
-    def wrong(net, box):
+    def wrong(net, box, *_):
         partition = creases.plane(net, box)
         partition.patterns[0] ^= 1
         return partition

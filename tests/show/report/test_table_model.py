@@ -9,7 +9,7 @@ import pytest
 from creases.errors import FileError
 from creases.show.report import _table_model as report
 from creases.show.report import write_growth_report
-from creases.show.report._charts import column_charts, line_chart
+from creases.show.report._charts import column_charts, pair_chart
 from creases.show.report._table_model import proved_section
 from creases.tables import FitSettings, LevelGraph, NumberGraph, fit_table, model_baselines, model_graphs, parse_table
 from creases.tables._split.split import CurveConfig
@@ -96,7 +96,7 @@ def test_charts_hold_the_values_of_the_model(n_classes):
 def test_a_pair_of_a_number_and_a_category_is_a_chart_with_a_line_for_each_value():
     model, problem = random_model(2, 0, plane=True)
     pair = model_graphs(model, X=problem.X)[-1]
-    assert {series["name"] for series in line_chart(pair)["series"]} == set(pair.second.levels)
+    assert {series["name"] for series in pair_chart(pair)["series"]} == set(pair.second.levels)
 
 
 def test_a_fit_is_reported_from_its_folder_and_is_no_growth_run(tmp_path):

@@ -129,7 +129,7 @@ def test_what_was_undone_and_grown_by_hand_is_known_after_going_back():
     controller.handle(json.dumps({**MESSAGES[4], "how": "random", "when": "1", "epochs": 20}))
     for do in ("step", "step", "undo", "grow", "grow", "undo"):
         controller.handle(json.dumps({"do": do}))
-    assert (controller._live.by_hand, controller._live.undone) == ([2], {2})
+    assert controller._live.log == [True, False, "grow"]
     for do in ("undo", "undo"):
         controller.handle(json.dumps({"do": do}))
-    assert (controller._live.by_hand, controller._live.undone) == ([], {1})
+    assert controller._live.log == [False]

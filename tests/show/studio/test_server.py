@@ -78,7 +78,7 @@ def test_a_page_that_comes_back_finds_its_run_further_on_and_the_newest_page_has
     page = Page(studio)
     page.send("start", problem=MOONS, **ENDLESS)
     page.until("status", state="running")
-    before = page.until("changes")["epochs"]["epoch"][-1]
+    before = page.until("changes")["epochs"][1]["epoch"][-1]
     last, until = before, time.monotonic() + PATIENCE
     back = page
     while last <= before:  # the run goes on while no page is there

@@ -20,7 +20,7 @@ from creases._typing import Floats
 from creases._validation import as_array, check_arguments, check_numbers
 from creases.errors import InputError
 from creases.show import _style as style
-from creases.show._figures._plane import format_axes, plane_height
+from creases.show._figures._plane import axis_names, plane_height
 
 if TYPE_CHECKING:
     from creases.compare import ActiveSubspace, Compression
@@ -84,7 +84,7 @@ def plot_similarity(
     ax = style.get_axes(ax, size + 0.8, size)
     ordered = S[np.ix_(o, o)]
     diagonal = None if shares is None else [f"{100 * share:.1f}" for share in shares[o]]
-    _draw_matrix(ax, ordered, [names[i] for i in o], [names[i] for i in o], label, diagonal=diagonal, dark_low=distance)
+    _draw_matrix(ax, ordered, [names[i] for i in o], label, diagonal, dark_low=distance)
     if shares is not None:
         with style.style_context():
             ax.set_title("diagonal: accuracy (%)", fontsize=8, loc="left")
@@ -156,7 +156,7 @@ def plot_disagreement(
             LineCollection(lines, colors=style.active_theme().boundary, linewidths=1.1, linestyles=[dashes], zorder=3),
             autolim=False,
         )
-    format_axes(ax, partition)
+    style.set_box(ax, partition.box, axis_names(partition))
     _add_difference_legend(ax, difference, names)
     return ax
 
@@ -177,15 +177,7 @@ def _add_difference_legend(ax: Axes, difference: PartitionDifference, names: Seq
 
 
 def _draw_matrix(
-    ax: Axes,
-    values: Floats,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    label: str,
-    *,
-    diagonal: Sequence[str] | None = None,
-    dark_low: bool = False,
-    form: str | None = None,
+    ax: Axes, values: Floats, names: Sequence[str], label: str, diagonal: Sequence[str] | None, *, dark_low: bool
 ) -> None:
     """Draw a matrix as colored cells with their values; cells of a given diagonal have its text and no color."""
     on_diagonal = np.eye(len(values), dtype=bool) if diagonal is not None else np.zeros(values.shape, bool)
@@ -197,44 +189,32 @@ def _draw_matrix(
     size = float(np.abs(finite).max(initial=0.0))  # small and large values are written in a power of 1000
     power = 0 if size == 0 or 0.1 < size < 1000 else 3 * int(np.floor(np.log10(size) / 3))
     values = values / 10.0**power
-    form = form or (".3f" if ((finite > 0.995) & (finite < 1)).any() else ".2f")
+    form = ".3f" if ((finite > 0.995) & (finite < 1)).any() else ".2f"
     with style.style_context():
         image = ax.imshow(colored, colors, vmin=low, vmax=high if high > low else low + 1, aspect="auto")
-        slanted = max(map(len, columns)) > 4
-        ax.set_xticks(range(len(columns)), columns)
-        if slanted:
+        ax.set_xticks(range(len(names)), names)
+        if max(map(len, names)) > 4:
             ax.tick_params("x", labelrotation=45)
             for text in ax.get_xticklabels():
                 text.set(ha="right", rotation_mode="anchor")
-        ax.set_yticks(range(len(rows)), rows)
-        ax.set_xticks(np.arange(1, len(columns)) - 0.5, minor=True)
-        ax.set_yticks(np.arange(1, len(rows)) - 0.5, minor=True)
+        ax.set_yticks(range(len(names)), names)
+        ax.set_xticks(np.arange(1, len(names)) - 0.5, minor=True)
+        ax.set_yticks(np.arange(1, len(names)) - 0.5, minor=True)
         ax.grid(which="minor", color=style.active_theme().paper, linewidth=1.2)
         ax.tick_params(which="both", length=0)
         ax.spines[:].set_visible(False)
         if high > low:
             style.add_colorbar(ax, image, label, shrink=0.7)
-    if power:
-        with style.style_context():
+        if power:
             ax.set_title(f"in units of $10^{{{power}}}$", fontsize=8, loc="right")
-    if len(columns) > _MAX_ANNOTATED:
+    if len(names) > _MAX_ANNOTATED:
         return
     cells = image.to_rgba(colored)[..., :3]
     for (i, j), number in np.ndenumerate(values):
-        cell_text = f"{number:{form}}" if np.isfinite(number) else ""
-        if diagonal is not None and i == j:
-            cell_text = diagonal[i]
-        ink = style.readable_color(cells[i, j])
-        ax.text(
-            j,
-            i,
-            cell_text,
-            ha="center",
-            va="center",
-            color=ink,
-            fontsize=7,
-            weight="bold" if on_diagonal[i, j] else None,
-        )
+        said = f"{number:{form}}" if np.isfinite(number) else ""
+        look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7}
+        look |= {"color": style.readable_color(cells[i, j]), "weight": "bold" if on_diagonal[i, j] else None}
+        ax.text(j, i, diagonal[i] if diagonal is not None and i == j else said, **look)
 
 
 def _check_plane(difference: PartitionDifference) -> PlanePartition:
@@ -385,7 +365,13 @@ def plot_spectra(subspaces: Mapping[str, Sequence[ActiveSubspace]], *, max_direc
             ax.plot(1 + np.flatnonzero(above), sizes[above], mark or "-", color=style.class_color(j), linewidth=1)
         with style.style_context():
             ax.set_yscale("log")
-            _scale_directions(ax, min(max_directions, max((len(space.eigenvalues) for space in spaces), default=1)))
+            count = min(max_directions, max((len(space.eigenvalues) for space in spaces), default=1))
+            if count <= _FEW_DIRECTIONS:
+                ax.set_xlim(0.8, max(2, count) + 0.2)
+                ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+            else:
+                ax.set_xscale("log")
+                ax.set_xlim(0.9, count)
             low, high = ax.get_ylim()
             ax.set_ylim(min(low, high / 15), high)  # at least a decade, so that a tick has a number
             for axis in (ax.xaxis, ax.yaxis):
@@ -396,16 +382,6 @@ def plot_spectra(subspaces: Mapping[str, Sequence[ActiveSubspace]], *, max_direc
         figure.supxlabel("direction", fontsize=9)
         figure.supylabel("singular value of the gradients", fontsize=9)
     return figure
-
-
-def _scale_directions(ax: Axes, count: int) -> None:
-    """Set the axis of the numbers of directions: linear for a few, logarithmic for many."""
-    if count <= _FEW_DIRECTIONS:
-        ax.set_xlim(0.8, max(2, count) + 0.2)
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    else:
-        ax.set_xscale("log")
-        ax.set_xlim(0.9, count)
 
 
 def _panels(count: int, across: int = 4) -> tuple[Figure, list[Axes]]:

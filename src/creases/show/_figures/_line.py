@@ -97,8 +97,7 @@ def _draw_outputs(ax: Axes, partition: LinePartition, low: float, high: float) -
             0, color=style.active_theme().boundary, linewidth=0.6, linestyle=(0, (4, 3)), zorder=2
         )  # the decision boundary
     else:
-        with style.style_context():
-            ax.legend(loc="best")
+        style.add_legend(ax)
 
 
 # Plots of networks of one input: the function, its breakpoints and changes of slope, also during training.
@@ -107,32 +106,11 @@ Function = Callable[[Floats], Any]
 Window = tuple[float, float]
 
 
-def plot_fit(
-    model: Any,
-    *,
-    ax: Axes | None = None,
-    data: tuple[Any, Any] | None = None,
-    target: Function | None = None,
-    window: Window | None = None,
-) -> Axes:
-    """Plot a function of one input with its breakpoints, over its data and its target.
-
-    Parameters
-    ----------
-    model
-        A network, torch module or file name with one input and one output, a ``splines.Shallow``, or ``Breakpoints``.
-    ax
-        Axes to draw on; new ones by default.
-    data
-        Inputs (N,) and targets (N,).
-    target
-        The function to learn, from inputs (n,) to values (n,).
-    window
-        Interval of inputs to show; by default that of the data, or of the middle 90 % of the breakpoints.
-    """
-    breaks = model if isinstance(model, Breakpoints) else breakpoints(model)
-    ax = style.get_axes(ax, 7, 4)
-    low, high = choose_window(breaks, data, window)
+def draw_fit(
+    ax: Axes, breaks: Breakpoints, data: tuple[Any, Any] | None, target: Function | None, window: Window
+) -> None:
+    """Draw a function of one input with its breakpoints, over its data and its target."""
+    low, high = window
     draw_targets(ax, data, target, low, high)
     _draw_breakpoints(ax, breaks, low, high)
     x, f = curve_points(breaks.pieces, low, high)
@@ -140,30 +118,18 @@ def plot_fit(
     ax.plot(x, f, color=style.class_color(0), linewidth=1.6, zorder=4, label="network")
     ax.plot(x[1:-1], f[1:-1], "o", color=style.class_color(0), markersize=size, zorder=5)
     ax.set_xlim(low, high)
-    ax.set_xlabel("$x$")
-    ax.set_ylabel("$f(x)$")
-    with style.style_context():
-        ax.legend(loc="best")
-    return ax
 
 
-def plot_delta_slopes(
-    model: Any, *, ax: Axes | None = None, data: tuple[Any, Any] | None = None, window: Window | None = None
-) -> Axes:
-    """Plot the change of slope at each breakpoint; the parameters are those of :func:`plot_fit`."""
-    breaks = model if isinstance(model, Breakpoints) else breakpoints(model)
-    ax = style.get_axes(ax, 7, 2)
-    low, high = choose_window(breaks, data, window)
+def draw_slope_changes(ax: Axes, breaks: Breakpoints, window: Window) -> None:
+    """Draw the change of slope at each breakpoint."""
     ax.axhline(0, color=style.active_theme().ink, linewidth=0.6)
-    inside = (breaks.x >= low) & (breaks.x <= high)
+    inside = is_inside(breaks.x, window)
     x, jump = breaks.x[inside], breaks.jump[inside]
     colors = [style.class_color(int(change > 0)) for change in jump]
     ax.vlines(x, 0, jump, colors=colors, linewidth=1.2)
     ax.scatter(x, jump, c=colors, s=10, zorder=3)
-    ax.set_xlim(low, high)
-    ax.set_xlabel("$x$")
+    ax.set_xlim(*window)
     ax.set_ylabel("slope change")
-    return ax
 
 
 def plot_tracks(
@@ -205,8 +171,7 @@ def plot_tracks(
         points = [(event.x, event.step) for event in history.events if event.kind == kind and low < event.x < high]
         if points:
             ax.plot(*np.transpose(points), marker, color=color, markersize=3.5, label=f"{kind}s")
-            with style.style_context():
-                ax.legend(loc="best")
+            style.add_legend(ax)
     ax.set_xlim(low, high)
     last = int(history.steps[-1]) if len(history) else 0
     tangents = [
@@ -217,8 +182,7 @@ def plot_tracks(
     ]
     if tangents:
         ax.add_collection(LineCollection(tangents, colors=style.class_color(1), linewidths=1.8, label="predicted"))
-        with style.style_context():
-            ax.legend(loc="best")
+        style.add_legend(ax)
     ax.set_ylim(0, max(1, last))
     ax.set_xlabel("$x$")
     ax.set_ylabel("step")
@@ -240,8 +204,14 @@ def plot_spline(
 
     Parameters
     ----------
-    model, data, target, window
-        As in :func:`plot_fit`.
+    model
+        A network, torch module or file name with one input and one output, a ``splines.Shallow``, or ``Breakpoints``.
+    data
+        Inputs (N,) and targets (N,).
+    target
+        The function to learn, from inputs (n,) to values (n,).
+    window
+        Interval of inputs to show; by default that of the data, or of the middle 90 % of the breakpoints.
     optimum
         Another fit to compare with, such as the best one with as many pieces.
     names
@@ -257,24 +227,19 @@ def plot_spline(
     heights = (3, 1.4) if target is None and data is None else (3, 1.4, 1.2)
     figure, axes = style.new_grid(7, 0.6 + 1.25 * sum(heights), len(heights), 1, sharex=True, height_ratios=heights)
     top, middle, *rest = axes[:, 0]
-    plot_fit(breaks, ax=top, data=data, target=target, window=window)
+    draw_fit(top, breaks, data, target, window)
     grid = np.linspace(low, high, 1000)
     if optimum is not None:
-        top.plot(
-            grid,
-            _values(optimum, grid),
-            color=style.class_color(1),
-            linewidth=1.2,
-            linestyle=(0, (4, 2)),
-            label="best fit",
-        )
-        with style.style_context():
-            top.legend(loc="best")
-    plot_delta_slopes(breaks, ax=middle, window=window)
+        dashed: dict[str, Any] = {"linewidth": 1.2, "linestyle": (0, (4, 2)), "label": "best fit"}
+        top.plot(grid, _values(optimum, grid), color=style.class_color(1), **dashed)
+    style.add_legend(top)
+    draw_slope_changes(middle, breaks, window)
     for ax in rest:
         _draw_errors(ax, breaks.pieces, optimum, data, target, grid)
         ax.set_xlim(low, high)
-    name_axes(figure, names)
+    top.set_ylabel(names[1])
+    figure.axes[-1].set_xlabel(names[0])
+    figure.align_ylabels()
     return figure
 
 
@@ -289,15 +254,8 @@ def draw_targets(ax: Axes, data: Any, target: Function | None, low: float, high:
     """Draw the target function and the data."""
     if target is not None:
         grid = np.linspace(low, high, 1000)
-        ax.plot(
-            grid,
-            _values(target, grid),
-            color=style.active_theme().ink,
-            linewidth=1.0,
-            alpha=0.6,
-            zorder=2,
-            label="target",
-        )
+        look: dict[str, Any] = {"color": style.active_theme().ink, "linewidth": 1.0, "alpha": 0.6, "zorder": 2}
+        ax.plot(grid, _values(target, grid), label="target", **look)
     if data is not None:
         x, y = _check_data(data)
         ax.plot(x, y, "o", color=style.active_theme().quiet, markersize=_marker_size(x), zorder=3, label="data")
@@ -375,15 +333,6 @@ def _values(function: Function, grid: Floats) -> Floats:
     return np.asarray(function(grid), np.float64).reshape(len(grid))
 
 
-def name_axes(figure: Figure, names: tuple[str, str]) -> None:
-    """Write the name of the input below the lowest panel, and that of the output at the highest."""
-    for ax in figure.axes:
-        ax.set_xlabel("")
-    figure.axes[-1].set_xlabel(names[0])
-    figure.axes[0].set_ylabel(names[1])
-    figure.align_ylabels()
-
-
 def plot_pieces(
     fit: OptimalFit,
     *,
@@ -402,7 +351,7 @@ def plot_pieces(
     ax
         Axes to draw on; new ones by default.
     data, target
-        As in :func:`plot_fit`.
+        As in :func:`plot_spline`.
     window
         Interval of inputs to show; by default that of the data, or of the knots.
     names
@@ -419,6 +368,5 @@ def plot_pieces(
     ax.set_xlim(low, high)
     ax.set_xlabel(names[0])
     ax.set_ylabel(names[1])
-    with style.style_context():
-        ax.legend(loc="best")
+    style.add_legend(ax)
     return ax

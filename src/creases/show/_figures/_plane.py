@@ -98,7 +98,7 @@ def plot_plane(
         draw_boundary(ax, decision)
     if points is not None:
         _draw_data(ax, points, numbers)
-    format_axes(ax, partition)
+    style.set_box(ax, partition.box, axis_names(partition))
     if color == "class":
         style.add_legend_below(ax, style.class_patches(np.unique(decision.part_class).tolist(), classes))
     if islands:
@@ -113,12 +113,12 @@ def plot_plane(
 
 def plane_height(partition: PlanePartition, width: float) -> float:
     """Return the height in inches for a figure of this width: the box in proportion, plus labels, at most a page."""
-    return min(_TALLEST, (width - 0.6) / _shape(partition) + 0.85)
+    return min(_TALLEST, (width - 0.6) / _shape(partition.box) + 0.85)
 
 
-def _shape(partition: PlanePartition) -> float:
-    """Return width over height of the box as drawn, limited to between 1:4 and 4:1."""
-    width, height = np.diff(partition.box, axis=1).ravel()
+def _shape(box: Floats) -> float:
+    """Return width over height of a box as drawn, limited to between 1:4 and 4:1."""
+    width, height = np.diff(box, axis=1).ravel()
     return float(np.clip(width / height, 0.25, 4))
 
 
@@ -275,17 +275,6 @@ def _draw_data(ax: Axes, points: NDArray[np.float64], classes: NDArray[np.int64]
         ax.scatter(of_class[:, 0], of_class[:, 1], color=style.class_color(int(index)), **look)
 
 
-def format_axes(ax: Axes, partition: PlanePartition) -> None:
-    """Let axes show the whole box of a plane, in its proportions unless it is very long."""
-    (left, right), (bottom, top) = partition.box
-    ax.set_xlim(left, right)
-    ax.set_ylim(bottom, top)
-    ax.set_aspect("equal" if _shape(partition) == (right - left) / (top - bottom) else "auto")
-    first, second = axis_names(partition)
-    ax.set_xlabel(first)
-    ax.set_ylabel(second)
-
-
 # Maps of safety: how far every point of a plane is from the decision boundary.
 
 #: Tint of a class where the decision is farthest from changing.
@@ -326,21 +315,14 @@ def plot_safety_map(
         Of the color bar, to name the unit.
     """
     points, numbers = check_data(X, y)
-    (left, right), (bottom, top) = picture.box
-    shape = float(np.clip((right - left) / (top - bottom), 0.25, 4))
-    ax = style.get_axes(ax, 6.9, min(9.0, 5.4 / shape + 0.85))
+    ax = style.get_axes(ax, 6.9, min(9.0, 5.4 / _shape(picture.box) + 0.85))
     farthest = float(picture.distance.max()) or 1.0
     _draw_distance(ax, picture, farthest, label)
     _draw_levels(ax, picture)
     draw_boundary(ax, picture.boundary)
     if points is not None:
         _draw_points(ax, picture, points, numbers, flips=flips)
-    ax.set_xlim(left, right)
-    ax.set_ylim(bottom, top)
-    ax.set_aspect("equal" if shape == (right - left) / (top - bottom) else "auto")
-    first, second = axis_names(picture.partition) if names is None else names
-    ax.set_xlabel(first)
-    ax.set_ylabel(second)
+    style.set_box(ax, picture.box, names or axis_names(picture.partition))
     style.add_legend_below(ax, style.class_patches(np.unique(picture.classes).tolist(), classes))
     return ax
 
@@ -466,11 +448,6 @@ def _format_surface_axes(ax: Any, partition: PlanePartition, height: NDArray[np.
     names = [*axis_names(partition), "output" if partition.net.n_out == 1 else f"output {output}"]
     sides = np.diff(partition.box, axis=1).ravel()
     flat = np.clip(sides / sides.max(), 0.6, 1)
-    for axis, (start, stop), name in zip("xyz", limits, names, strict=True):
-        getattr(ax, f"set_{axis}lim")(start, stop)
-        getattr(ax, f"set_{axis}label")(name)
-        getattr(ax, f"{axis}axis").set_major_locator(MaxNLocator(4))
-        getattr(ax, f"{axis}axis").set_pane_color((1, 1, 1, 0))
+    style.set_solid_box(ax, limits, names)
     ax.set_box_aspect((*flat, 0.65), zoom=1.12)  # room for the labels
     ax.view_init(elev=32, azim=-58)
-    ax.grid(False)

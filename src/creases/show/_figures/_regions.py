@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Polygon
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from creases._schema import instance
@@ -67,7 +66,8 @@ def plot_space(partition: SpacePartition, *, ax: Axes | None = None, gap: float 
         shrunk, facecolors=faces, edgecolors=style.active_theme().crease_last, linewidths=0.3, shade=True
     )
     ax.add_collection(solids)
-    _format_axes(ax, partition)
+    style.set_solid_box(ax, partition.box.tolist(), ("$x_1$", "$x_2$", "$x_3$"))
+    ax.set_box_aspect(np.diff(partition.box, axis=1).ravel())  # type: ignore[arg-type]
     return ax
 
 
@@ -98,16 +98,6 @@ def orient_outward(polygon: Floats, inside: Floats) -> Floats:
     return polygon if turns @ (center - inside) > 0 else polygon[::-1]
 
 
-def _format_axes(ax: Any, partition: SpacePartition) -> None:
-    for name, (low, high) in zip("xyz", partition.box, strict=True):
-        getattr(ax, f"set_{name}lim")(low, high)
-        getattr(ax, f"set_{name}label")(f"$x_{'xyz'.index(name) + 1}$")
-        getattr(ax, f"{name}axis").set_major_locator(MaxNLocator(4))
-        getattr(ax, f"{name}axis").set_pane_color((1, 1, 1, 0))
-    ax.set_box_aspect(np.diff(partition.box, axis=1).ravel())
-    ax.grid(False)
-
-
 # One region.
 
 
@@ -136,17 +126,20 @@ def plot_cell(cell: Cell, *, ax: Axes | None = None) -> Axes:
         _name_side(ax, cell, corners, int(row))
     ax.plot(*cell.x, "o", color=style.active_theme().ink, markersize=6, label="input")
     crease, boundary = cell.nearest_crease, cell.nearest_boundary
+    ends: list[tuple[Floats, str, str]] = []
     if crease is not None:
         normal = cell.Q[crease.row] / np.linalg.norm(cell.Q[crease.row])
-        _draw_path(ax, cell.x, cell.x + crease.distance * normal, style.active_theme().crease_last, "nearest crease")
+        ends = [(cell.x + crease.distance * normal, style.active_theme().crease_last, "nearest crease")]
     if boundary is not None:
-        _draw_path(ax, cell.x, boundary.point, style.active_theme().boundary, "nearest boundary")
+        ends.append((boundary.point, style.active_theme().boundary, "nearest boundary"))
+    for stop, color, label in ends:
+        ax.plot(*np.stack([cell.x, stop]).T, color=color, linewidth=0.9, linestyle=":")
+        ax.plot(*stop, "s", color=color, markersize=4, label=label)
     ax.set_aspect("equal")
     ax.margins(0.3, 0.15)
     ax.set_xlabel("$x_1$")
     ax.set_ylabel("$x_2$")
-    with style.style_context():
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3)
+    style.add_legend(ax, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3)
     return ax
 
 
@@ -158,18 +151,5 @@ def _name_side(ax: Axes, cell: Cell, corners: Floats, row: int) -> None:
     unit = int(cell.units[row])
     name = str(cell.net.unit(unit)) if unit >= 0 else "box"
     align = "left" if out[0] > 0.3 else "right" if out[0] < -0.3 else "center"
-    ax.annotate(
-        name,
-        middle,
-        8 * out,
-        textcoords="offset points",
-        ha=align,
-        va="center",
-        fontsize=7,
-        color=style.active_theme().ink,
-    )
-
-
-def _draw_path(ax: Axes, start: Floats, stop: Floats, color: str, label: str) -> None:
-    ax.plot(*np.stack([start, stop]).T, color=color, linewidth=0.9, linestyle=":")
-    ax.plot(*stop, "s", color=color, markersize=4, label=label)
+    look: dict[str, Any] = {"textcoords": "offset points", "ha": align, "va": "center", "fontsize": 7}
+    ax.annotate(name, middle, 8 * out, color=style.active_theme().ink, **look)

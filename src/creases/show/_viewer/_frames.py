@@ -49,6 +49,15 @@ def encode_frame(header: Mapping[str, Any], arrays: Mapping[str, tuple[str, Arra
     return b"".join([MAGIC, struct.pack("<I", len(text)), text, *body])
 
 
+def partition_frame(partition: LinePartition | PlanePartition, *, about: Mapping[str, Any], **options: Any) -> bytes:
+    """Encode a partition as a frame; of a plane with the options of :func:`plane_frame`."""
+    from creases.regions import LinePartition
+
+    if isinstance(partition, LinePartition):
+        return line_frame(partition, about=about)
+    return plane_frame(partition, about=about, **options)
+
+
 def plane_frame(
     partition: PlanePartition,
     *,
@@ -73,7 +82,7 @@ def plane_frame(
         "layers": _layers(partition.net),
         **(about or {}),
     }
-    vertices, decision = _decision(partition) if decides else _no_decision(partition)
+    vertices, decision = _decision(partition, decides)
     arrays: dict[str, tuple[str, ArrayLike]] = {
         "vertices": ("f4", (vertices - low) / size),
         "values": ("f4", partition.values),
@@ -156,27 +165,22 @@ def project_on_slice(
     return t, np.linalg.norm(away - t @ directions.T, axis=1)
 
 
-def _decision(partition: PlanePartition) -> tuple[Floats, dict[str, tuple[str, ArrayLike]]]:
-    """Return vertices (V, 2), those of the boundary last, and the arrays of boundary and parts."""
-    decision = partition.boundary()
-    return decision.vertices, {
-        "boundary_edges": ("u4", decision.edges),
-        "part_corners": ("u4", decision.part_corners),
-        "part_starts": ("u4", decision.part_starts),
-        "part_class": ("u1", np.minimum(decision.part_class, 255)),
-        "part_region": ("u4", decision.part_region),
-    }
+def _decision(partition: PlanePartition, decides: bool) -> tuple[Floats, dict[str, tuple[str, ArrayLike]]]:
+    """Return vertices (V, 2), those of the boundary last, and the arrays of boundary and parts.
 
-
-def _no_decision(partition: PlanePartition) -> tuple[Floats, dict[str, tuple[str, ArrayLike]]]:
-    """Return the same without a decision: no boundary, each region is a part."""
-    return partition.vertices, {
-        "boundary_edges": ("u4", np.zeros((0, 2))),
-        "part_corners": ("u4", partition.corners),
-        "part_starts": ("u4", partition.starts),
-        "part_class": ("u1", np.zeros(partition.count)),
-        "part_region": ("u4", np.arange(partition.count)),
-    }
+    Without a decision there is no boundary, and each region is a part.
+    """
+    boundary: list[ArrayLike] = [np.zeros((0, 2)), partition.corners, partition.starts]
+    parts: list[ArrayLike] = [np.zeros(partition.count), np.arange(partition.count)]
+    vertices = partition.vertices
+    if decides:
+        decision = partition.boundary()
+        vertices, boundary = decision.vertices, [decision.edges, decision.part_corners, decision.part_starts]
+        parts = [np.minimum(decision.part_class, 255), decision.part_region]
+    names = ("boundary_edges", "part_corners", "part_starts", "part_class", "part_region")
+    return vertices, dict(
+        zip(names, zip(("u4", "u4", "u4", "u1", "u4"), [*boundary, *parts], strict=True), strict=True)
+    )
 
 
 def _layers(net: Network) -> list[dict[str, Any]]:

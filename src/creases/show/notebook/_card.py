@@ -10,13 +10,11 @@ import io
 import re
 from collections.abc import Callable, Sequence
 from html import escape
-from math import isfinite
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from creases._document import Section
-from creases._text import format_value
 from creases.show._style import new_figure, reduce_colors, style_context
 from creases.show._themes import theme
 
@@ -25,9 +23,6 @@ LONGEST = 200
 
 #: Letters from which a cell has a least width, so that a narrow page does not squeeze it.
 LONG = 40
-
-#: Rows of a table that are shown.
-ROWS = 12
 
 #: A cell that is a number, for people: with commas, a unit of a letter or so, or a dash where it is not known.
 _NUMBER = re.compile(r"[+\-−±]?[\d,.]+(e-?\d+)?%?|[–∞]|−∞")
@@ -65,19 +60,14 @@ def paragraph(value: Any, *, faint: bool = False, longest: int = 2000) -> str:
     return f"<p{' class=creases-faint' if faint else ''}>{text(value, longest)}</p>"
 
 
-def facts(pairs: Sequence[tuple[str, Any]]) -> str:
-    """Return names and their values, a pair in each row."""
-    rows = "".join(f'<tr><th scope="row">{text(name)}</th><td>{text(value)}</td></tr>' for name, value in pairs)
-    return f"<table>{rows}</table>"
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, limit: int = ROWS) -> str:
-    """Return a table; numbers are aligned to the right, rows beyond the limit are counted below it."""
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table with numbers aligned to the right; without heads it has names and what is said of each."""
+    if not any(heads):
+        lines = "".join(f'<tr><th scope="row">{text(name)}</th><td>{text(value)}</td></tr>' for name, value in rows)
+        return f"<table>{lines}</table>"
     top = "".join(f'<th scope="col">{text(head)}</th>' for head in heads)
-    lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows[:limit])
-    more = len(rows) - limit
-    note = paragraph(f"… and {more} more", faint=True) if more > 0 else ""
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>{note}"
+    lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>"
 
 
 def section(content: Section) -> str:
@@ -85,25 +75,15 @@ def section(content: Section) -> str:
     before, after = (content.get(name, "").split("\n") for name in ("text", "note"))
     parts = [paragraph(line) for line in before if line]
     if "table" in content:
-        heads, rows = content["table"]["columns"], content["table"]["rows"]
-        parts.append(table(heads, rows, limit=len(rows)) if any(heads) else facts(rows))
+        parts.append(table(content["table"]["columns"], content["table"]["rows"]))
     return "".join([*parts, *(paragraph(line) for line in after if line)])
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, int | float) or _NUMBER.fullmatch(str(value)):
-        return f'<td class="creases-number">{value if isinstance(value, str) else number(value)}</td>'
+    if _NUMBER.fullmatch(str(value)):
+        return f'<td class="creases-number">{value}</td>'
     long = ' class="creases-long"' if len(str(value)) > LONG else ""
     return f"<td{long}>{text(value)}</td>"
-
-
-def number(value: float | None, digits: int = 4) -> str:
-    """Return a number briefly: integers in full, others with a few digits, a dash for None and NaN."""
-    if value is None or value != value:
-        return "–"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return format_value(value, digits) if isfinite(value) else ("∞" if value > 0 else "−∞")
 
 
 def beside(*parts: str) -> str:

@@ -102,19 +102,20 @@ def estimator_html(estimator: Any) -> str:
     defaults = type(estimator)().get_params(deep=False)
     changed = [(name, repr(value)) for name, value in parameters.items() if repr(value) != repr(defaults[name])]
     title = type(estimator).__name__
-    settings = card.facts(changed) if changed else card.paragraph("Default parameters.", faint=True)
+    settings = card.table(("", ""), changed)
     if not hasattr(estimator, "model_"):
-        return card.card(f"{title}, not fitted", settings)
+        default = card.paragraph("Default parameters.", faint=True)
+        return card.card(f"{title}, not fitted", settings if changed else default)
     net = estimator.network_
     widths = [net.n_in, *(layer.out_features for layer in net.module() if hasattr(layer, "out_features"))]
-    about: list[tuple[str, Any]] = [("network", "-".join(map(str, widths)) + " (inputs, hidden units, outputs)")]
+    about = [("network", "-".join(map(str, widths)) + " (inputs, hidden units, outputs)")]
     if hasattr(estimator, "classes_"):
         about.append(("classes", ", ".join(map(str, estimator.classes_))))
     if hasattr(estimator, "feature_names_in_"):
         about.append(("inputs", ", ".join(map(str, estimator.feature_names_in_))))
     result = getattr(estimator, "history_", estimator.model_)
     parts = document_parts(result.describe(), _picture_of(result))
-    return card.card(title, card.facts(about), settings if changed else "", *parts)
+    return card.card(title, card.table(("", ""), about), settings if changed else "", *parts)
 
 
 def _small_curves(model: TableModel) -> str:

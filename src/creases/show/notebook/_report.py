@@ -16,13 +16,14 @@ from creases._validation import check_box, check_count
 from creases.errors import InputError
 from creases.growth import GrowthConfig, History
 from creases.network import Network, as_network
-from creases.regions import LinePartition, PlanePartition, line, plane
+from creases.regions import LinePartition, PlanePartition
 from creases.show._figures._growth import plot_growth
 from creases.show.report import kind_of_result, write_comparison_report, write_growth_report, write_map_report
 from creases.show.report._growth import write_run_report
 from creases.show.report._maps import write_partition_report
 from creases.show.report._network_sections import network_sections
 from creases.show.report._page import render_themes, write_sections
+from creases.show.report._subject import map_box
 from creases.show.report._table_model import words_section, write_model_report, write_table_report
 from creases.tables import GrownModel, SavedRun, TableModel
 
@@ -54,10 +55,8 @@ def write_history_page(history: History, out: Path, *, estimator: Any = None) ->
 def write_network_page(net: Network, out: Path, box: Any) -> None:
     """Write the map of a network of one or two inputs, or the statistics of one with more, in a box."""
     limits = check_box(BOX if box is None else box, net.n_in)
-    if net.n_in == 1:
-        write_partition_report(line(net, limits[:, 0], limits[:, 1]), out, name="network")
-    elif net.n_in == 2:
-        write_partition_report(plane(net, limits), out, name="network")
+    if net.n_in <= 2:
+        write_partition_report(map_box(net, limits), out, name="network")
     else:
         lead = f"In the box {BOX} of every input." if box is None else "In the given box of inputs."
         title = f"network: {plural(net.n_in, 'input')}, {plural(net.n_units, 'unit')}"

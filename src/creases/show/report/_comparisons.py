@@ -24,9 +24,10 @@ from creases.compare import Difference, Similarity
 from creases.compare.differences import PartitionDifference, difference_on_line, difference_on_plane
 from creases.errors import CreasesError, FileError
 from creases.network import Network, read
-from creases.regions import LinePartition, PlanePartition, line, plane
+from creases.regions import PlanePartition
 from creases.regions.geometry import slice_through
-from creases.show._viewer._frames import line_frame, plane_frame
+from creases.show._viewer._frames import partition_frame
+from creases.show.report._maps import samples_json
 from creases.show.report._page import (
     check_html_name,
     format_float,
@@ -35,7 +36,7 @@ from creases.show.report._page import (
     write_sections,
     write_viewer,
 )
-from creases.show.report._subject import ROWS, count_parameters
+from creases.show.report._subject import ROWS, count_parameters, map_box
 from creases.tables import data_box
 
 # The similarity measures of a comparison: names, meanings and values.
@@ -144,14 +145,12 @@ FLAT = 1e-6
 class Planes:
     """The maps of a comparison for the viewer."""
 
-    names: list[str]  #: names of the networks mapped
+    nets: list[Network]
     frames: list[bytes]  #: one for each
     counts: list[int]  #: regions of each
-    units: list[int]
-    parameters: list[int]
     where: str  #: the domain, in a few words
     problem: dict[str, Any]  #: the problem of the viewer's run, without its name
-    difference: Section | None  #: where the first two disagree
+    difference: Section  #: where the first two disagree
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,10 +158,10 @@ class _Domain:
     """The domain of the maps: a box of the plane ``x = origin + basis t``, or of a single input."""
 
     box: Floats
-    origin: Floats | None
-    basis: Floats | None
     where: str  #: in words
     short: str  #: in a few words
+    origin: Floats | None = None
+    basis: Floats | None = None
 
 
 def map_networks(folder: Path, comparison: dict[str, Any]) -> Planes | None:
@@ -183,40 +182,14 @@ def map_networks(folder: Path, comparison: dict[str, Any]) -> Planes | None:
     place = _choose_domain(nets[0], X, y, [row["sample"] for row in comparison.get("listed", [])])
     if place is None:
         return None
-    partitions: list[PlanePartition | LinePartition] = [
-        line(net, place.box[:, 0], place.box[:, 1])
-        if len(place.box) == 1
-        else plane(net, place.box, place.origin, place.basis)
-        for net in nets
-    ]
-    rows = X[: ROWS if y is not None and nets[0].n_in <= COLUMNS else 0]
-    points = rows if nets[0].n_in > 2 and len(rows) else None
-    frames = []
-    for k, partition in enumerate(partitions):
-        about = {"moment": 0, "slice": k}
-        if isinstance(partition, LinePartition):
-            frames.append(line_frame(partition, about=about))
-        else:
-            frames.append(plane_frame(partition, points=points, about=about))
-    classes = max(2, nets[0].n_out)
-    problem = {
-        "task": "classification",
-        "features": [f"x{i + 1}" for i in range(nets[0].n_in)],
-        "classes": [f"class {index}" for index in range(classes)],
-        "X": rows,
-        "y": np.zeros(0) if y is None else y[: len(rows)],
-        "split": np.zeros(len(rows), np.int64),
-    }
-    return Planes(
-        names=comparison["names"][: len(nets)],
-        frames=frames,
-        counts=[partition.count for partition in partitions],
-        units=[net.n_units for net in nets],
-        parameters=[count_parameters(net) for net in nets],
-        where=place.short,
-        problem=problem,
-        difference=_difference_section(nets[0], nets[1], place, comparison["names"]),
-    )
+    partitions = [map_box(net, place.box, place.origin, place.basis) for net in nets]
+    shown: dict[str, Any] = {} if y is None or nets[0].n_in > COLUMNS else {"X": X[:ROWS], "y": y[:ROWS]}
+    points = shown.get("X") if nets[0].n_in > 2 else None
+    frames = [partition_frame(p, points=points, about={"moment": 0, "slice": k}) for k, p in enumerate(partitions)]
+    classes = [f"class {index}" for index in range(max(2, nets[0].n_out))]
+    counts, problem = [partition.count for partition in partitions], samples_json(nets[0], "", classes, **shown)
+    difference = _difference_section(nets[0], nets[1], place, comparison["names"])
+    return Planes(nets, frames, counts, place.short, problem, difference)
 
 
 def _choose_domain(net: Network, X: Floats, y: NDArray[Any] | None, listed: list[int]) -> _Domain | None:
@@ -225,15 +198,15 @@ def _choose_domain(net: Network, X: Floats, y: NDArray[Any] | None, listed: list
         return None
     if net.n_in <= 2:
         where = "in the interval" if net.n_in == 1 else "in the box"
-        return _Domain(np.array(data_box(X)), None, None, where, where)
+        return _Domain(np.array(data_box(X)), where, where)
     rows = _choose_three(X, [*_typical_samples(X, y), *listed])
     if rows is None:
         return None
     origin, basis, t = slice_through(net, list(X[rows]))
     low, high = t.min(axis=0), t.max(axis=0)
     pad = MARGIN * (high - low).max()  # the same on all sides: nearly collinear samples would give a strip
-    where = "on the plane through samples {}, {} and {}".format(*rows)
-    return _Domain(np.stack([low - pad, high + pad], axis=1), origin, basis, where, "on the plane")
+    box, where = np.stack([low - pad, high + pad], axis=1), "on the plane through samples {}, {} and {}".format(*rows)
+    return _Domain(box, where, "on the plane", origin, basis)
 
 
 def _typical_samples(X: Floats, y: NDArray[Any] | None) -> list[int]:
@@ -272,9 +245,15 @@ def _difference_section(a: Network, b: Network, place: _Domain, names: list[str]
     else:
         difference = difference_on_plane(a, b, place.box, place.origin, place.basis)
     section: Section = {"title": "Where they disagree", "text": _describe(difference, names, place)}
-    parts = difference.parts()
-    if parts:
-        rows = [[f"{i} and {j}", plural(n, "part"), format_percent(size)] for i, j, n, size in _pairs(difference)]
+    sizes: dict[tuple[int, int], list[float]] = {}
+    for part in difference.parts():
+        sizes.setdefault(part.classes, []).append(part.size)
+    if sizes:
+        total, ordered = float(difference.sizes.sum()), sorted(sizes.items(), key=lambda item: -sum(item[1]))
+        rows = [
+            [f"{i} and {j}", plural(len(parts), "part"), format_percent(sum(parts) / total)]
+            for (i, j), parts in ordered[:PAIRS]
+        ]
         columns = [f"{names[0]} and {names[1]} predict", "in", "fraction of the inputs"]
         section["table"] = {"columns": columns, "rows": rows}
     if isinstance(difference.partition, PlanePartition):
@@ -292,16 +271,6 @@ def _describe(difference: PartitionDifference, names: list[str], place: _Domain)
         text = f"{names[0]} and {names[1]} disagree on {share} of the inputs {place.where}."
     largest = format_float(float(difference.largest[worst]))
     return f"{text} Their outputs differ by at most {largest} (output {worst}). Both numbers are exact."
-
-
-def _pairs(difference: PartitionDifference) -> list[tuple[int, int, int, float]]:
-    """Return the classes of a and b, the number of connected parts and their share, the largest first."""
-    sizes: dict[tuple[int, int], list[float]] = {}
-    for part in difference.parts():
-        sizes.setdefault(part.classes, []).append(part.size)
-    total = float(difference.sizes.sum())
-    rows = [(i, j, len(parts), sum(parts) / total) for (i, j), parts in sizes.items()]
-    return sorted(rows, key=lambda row: -row[3])[:20]
 
 
 def _plot(difference: PartitionDifference, names: list[str]) -> Figure:
@@ -351,8 +320,7 @@ def _write(comparison: dict[str, Any], folder: Path, out: Path) -> Path:
     planes = map_networks(folder, comparison)
     networks, *measures = similarity.describe().sections
     sections = [
-        networks if planes is None else _add_sizes(networks, planes),
-        *([planes.difference] if planes is not None and planes.difference is not None else []),
+        *([networks] if planes is None else [_add_sizes(networks, planes), planes.difference]),
         *_changes(similarity, comparison, folder),
         *(_add_picture(similarity, section) for section in measures),
         *([{"title": "Reproduce it", "code": shlex.join(comparison["command"])}] if comparison.get("command") else []),
@@ -361,9 +329,8 @@ def _write(comparison: dict[str, Any], folder: Path, out: Path) -> Path:
     lead = f"{', '.join(similarity.names)}, on {comparison['samples_of']}."
     if planes is None:
         return write_sections(out, name, lead, sections)
-    problem = {**planes.problem, "name": name, "about": lead}
-    counts = planes.counts[0]
-    return write_viewer(out, name, problem, planes.frames, counts, sections, planes.names, "Network")
+    problem, names = {**planes.problem, "name": name, "about": lead}, similarity.names[: len(planes.nets)]
+    return write_viewer(out, name, problem, planes.frames, planes.counts[0], sections, names, "Network")
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -382,7 +349,8 @@ def _read(path: Path) -> dict[str, Any]:
 def _add_sizes(networks: Section, planes: Planes) -> Section:
     """Return the table of networks with their sizes and regions."""
     columns = [*networks["table"]["columns"], "parameters", "units", f"regions {planes.where}"]
-    sizes = [[f"{n:,}" for n in each] for each in zip(planes.parameters, planes.units, planes.counts, strict=True)]
+    mapped = zip(planes.nets, planes.counts, strict=True)
+    sizes = [[f"{n:,}" for n in (count_parameters(net), net.n_units, count)] for net, count in mapped]
     rows = networks["table"]["rows"]
     sizes += [["–"] * 3] * (len(rows) - len(sizes))
     return table("Networks", columns, [[*row, *size] for row, size in zip(rows, sizes, strict=True)])

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from creases._typing import Progress
 from creases.errors import InputError
 from creases.growth.methods.folding import fold_entries
-from creases.regions import line, plane
+from creases.regions import plane
 from creases.show._viewer._run import moment_json, run_json
 from creases.show.report._growth_sections import DETAILS, growth_sections
 from creases.show.report._page import ReportSummary, write_page
 from creases.show.report._quality import hardest_rows, headline
 from creases.show.report._slices import Slice, choose_slices, multiply_slices, slice_frame, slices_json, table_rows
+from creases.show.report._subject import map_box
 from creases.tables import RunFile, SavedRun, Snapshot, TableSplit, baselines, data_box, load_run
 
 if TYPE_CHECKING:
@@ -184,8 +185,7 @@ def _priority(moment: Snapshot, last: Snapshot) -> tuple[int, int]:
 
 def _partitions(net: Network, planes: Sequence[Slice], data: TableSplit) -> list[LinePartition | PlanePartition]:
     if not planes:
-        ((low, high),) = data_box(data.problem.X)
-        return [line(net, [low], [high])]
+        return [map_box(net, np.array(data_box(data.problem.X)))]
     return [plane(net, cut.box, cut.origin, cut.basis) for cut in planes]
 
 

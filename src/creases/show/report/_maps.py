@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from creases._files import open_npz
 from creases._validation import check_box
 from creases.errors import FileError, InputError
 from creases.network import Network, read
 from creases.problems import Problem, match_outputs
-from creases.regions import LinePartition, PlanePartition, line, plane
-from creases.show._viewer._frames import line_frame, plane_frame
+from creases.regions import LinePartition, PlanePartition
+from creases.show._viewer._frames import partition_frame
 from creases.show.report._network_sections import network_sections
 from creases.show.report._page import check_html_name, format_integer, write_viewer
-from creases.show.report._subject import ROWS
+from creases.show.report._subject import ROWS, map_box
 from creases.tables import data_box, read_table
 
 Partition = PlanePartition | LinePartition
@@ -85,17 +84,18 @@ def write_partition_report(
     features = None if problem is None else problem.features
     sections = network_sections(net, box=box, X=X, y=y, features=features, classes=classes, partition=partition)
     sections += [{"title": "Reproduce it", "code": shlex.join(command)}] if command else []
+    rows = np.arange(0 if X is None or (net.n_in > 1 and isinstance(partition, LinePartition)) else len(X))
+    if len(rows) > ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(rows, ROWS, replace=False))
+    points = problem.X[rows] if problem is not None and net.n_in > 2 else None
     about = {"moment": 0, "slice": 0}
-    rows = _choose_rows(problem if isinstance(partition, PlanePartition) or net.n_in == 1 else None)  # not for a line
-    if isinstance(partition, PlanePartition):
-        points = problem.X[rows] if problem is not None and net.n_in > 2 else None
-        frame = plane_frame(partition, decides=classes is not None, points=points, about=about)
-    else:
-        frame = line_frame(partition, about=about)
-    count = f"{format_integer(partition.count)} regions"
-    return write_viewer(
-        out, f"{name}: {count}", samples_json(net, name, problem, classes, rows), [frame], partition.count, sections
-    )
+    frame = partition_frame(partition, decides=classes is not None, points=points, about=about)
+    samples: dict[str, Any] = {}
+    if problem is not None:
+        samples = {"X": problem.X[rows], "y": problem.y[rows], "features": problem.features}
+        samples |= {"about": problem.description, "target": problem.target}
+    shown, title = samples_json(net, name, classes, **samples), f"{name}: {format_integer(partition.count)} regions"
+    return write_viewer(out, title, shown, [frame], partition.count, sections)
 
 
 def _load(path: Path) -> Network | Partition:
@@ -130,8 +130,7 @@ def _map(net: Network, box: Sequence[Sequence[float]] | None, problem: Problem |
             "map a slice first with creases.plane(net, origin=..., basis=...) and save it",
         )
     limits = [(-HALF, HALF)] * net.n_in if problem is None else data_box(problem.X)
-    ends = check_box(limits if box is None else box, net.n_in)
-    return line(net, ends[:, 0], ends[:, 1]) if net.n_in == 1 else plane(net, ends)
+    return map_box(net, check_box(limits if box is None else box, net.n_in))
 
 
 def _read_samples(data: Path, target: str | None, net: Network) -> Problem:
@@ -168,31 +167,25 @@ def _enclosing_box(partition: Partition, problem: Problem | None) -> Any:
     return np.stack([low, np.where(high > low, high, low + 1e-9 * (1 + np.abs(low)))], axis=1)
 
 
-def _choose_rows(problem: Problem | None) -> NDArray[np.int64]:
-    """Return the rows to draw: all, or as many as the sections use."""
-    if problem is None:
-        return np.zeros(0, np.int64)
-    rows = np.arange(len(problem.X))
-    return rows if len(rows) <= ROWS else np.sort(np.random.default_rng(0).choice(rows, ROWS, replace=False))
-
-
 def samples_json(
     net: Network,
     name: str,
-    problem: Problem | None,
-    classes: tuple[str, ...] | None,
-    rows: NDArray[np.int64],
+    classes: Sequence[str] | None,
+    *,
+    X: Any = (),
+    y: Any = (),
+    features: Sequence[str] | None = None,
+    about: str = "",
+    target: str = "",
 ) -> dict[str, Any]:
-    """Return the viewer's JSON of the samples of a map; without any, inputs and classes have numbers."""
-    X = np.zeros((0, net.n_in)) if problem is None else problem.X[rows]
-    y = np.zeros(0) if problem is None else problem.y[rows]
+    """Return the viewer's JSON of the samples of a map; inputs without names have numbers."""
     return {
         "name": name,
-        "about": "" if problem is None else problem.description,
+        "about": about,
         "task": "regression" if classes is None else "classification",
-        "features": list(problem.features if problem is not None else (f"x{i + 1}" for i in range(net.n_in))),
+        "features": list(features or (f"x{i + 1}" for i in range(net.n_in))),
         "classes": None if classes is None else list(classes),
-        "target": "" if problem is None else problem.target,
+        "target": target,
         "X": X,
         "y": y,
         "split": np.zeros(len(X), np.int64),

@@ -16,7 +16,7 @@ from creases._typing import Floats
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.regions.geometry import slice_through
-from creases.show._viewer._frames import line_frame, plane_frame, project_on_slice
+from creases.show._viewer._frames import partition_frame, project_on_slice
 from creases.tables import TableSplit, data_box, importance
 
 if TYPE_CHECKING:
@@ -69,23 +69,25 @@ def find_columns(problem: Problem) -> Columns:
     >>> found.numeric, [(column.name, column.levels, column.counts) for column in found.categories]
     ((0,), [('color', ('blue', 'red'), (1, 3))])
     """
-    groups: dict[str, list[int]] = defaultdict(list)
-    numeric: list[int] = []
-    categories: dict[int, Category] = {}
-    for position, name in enumerate(names_of(problem)["names"]):
-        values = np.unique(problem.X[:, position])
-        if not isinstance(name, str):
-            groups[name[0]].append(position)
+    groups: dict[str | int, list[int]] = defaultdict(list)
+    names, numeric, categories = names_of(problem)["names"], list[int](), list[Category]()
+    for position, name in enumerate(names):
+        groups[position if isinstance(name, str) else name[0]].append(position)
+    for key, inputs in sorted(groups.items(), key=lambda item: item[1]):
+        values, counts = np.unique(problem.X[:, inputs], axis=0, return_counts=True)
+        if isinstance(key, str):  # inputs of 0 and 1 for its levels, in their order; rows of none of them last
+            parts = [names[position][1] for position in inputs]
+            values, counts, rest = values[::-1], counts[::-1], f"not {parts[0]}" if len(parts) == 1 else "other"
+            levels = [parts[int(code.argmax())] if code.any() else rest for code in values]
         elif len(values) <= 2:
-            counts = tuple(int((problem.X[:, position] == value).sum()) for value in values)
-            words = _words_of(problem, position)
-            levels = tuple(words.get(value, f"{value:g}") for value in values.tolist())
-            categories[position] = Category(name, (position,), levels, values[:, None], counts)
+            words = _words_of(problem, key)
+            levels = [words.get(value, f"{value:g}") for value in values[:, 0].tolist()]
         else:
-            numeric.append(position)
-    for column, inputs in groups.items():
-        categories[inputs[0]] = _one_hot(problem, column, inputs)
-    return Columns(tuple(numeric), tuple(categories[position] for position in sorted(categories)))
+            numeric.append(key)
+            continue
+        name = key if isinstance(key, str) else names[key]
+        categories.append(Category(name, tuple(inputs), tuple(levels), values, tuple(counts.tolist())))
+    return Columns(tuple(numeric), tuple(categories))
 
 
 def _words_of(problem: Problem, position: int) -> dict[float, str]:
@@ -112,16 +114,6 @@ def names_of(problem: Problem) -> dict[str, Any]:
     """Return the names of inputs, classes and target, as the functions of :mod:`creases.tables` take them."""
     names = problem.features if problem.encoding is None else problem.encoding.input_names
     return {"names": names, "classes": problem.classes, "target": problem.target or None}
-
-
-def _one_hot(problem: Problem, column: str, inputs: list[int]) -> Category:
-    levels = [problem.encoding.input_names[position][1] for position in inputs]
-    codes, counts = np.eye(len(inputs)), problem.X[:, inputs].sum(axis=0).astype(int).tolist()
-    rest = int((problem.X[:, inputs].sum(axis=1) == 0).sum())
-    if rest:  # rows in none of the categories that have an input
-        levels, counts = [*levels, f"not {levels[0]}" if len(levels) == 1 else "other"], [*counts, rest]
-        codes = np.concatenate([codes, np.zeros((1, len(inputs)))])
-    return Category(column, tuple(inputs), tuple(levels), codes, tuple(counts))
 
 
 #: Number of columns whose pairs are shown by default.
@@ -306,17 +298,12 @@ def slice_frame(
     rows: NDArray[np.int64] | None = None,
 ) -> bytes:
     """Encode the partition of a moment on a slice as a frame, with some rows of the data (or all)."""
-    from creases.regions import LinePartition
-
-    about: dict[str, Any] = {"moment": moment, "slice": number}
-    X = data.problem.X
-    if isinstance(partition, LinePartition):
-        return line_frame(partition, about=about)
+    X, about = data.problem.X, dict[str, Any](moment=moment, slice=number)
     if cut is not None:
         about |= {"axes": list(cut.axes), "fills": cut.fills}
     points = None if X.shape[1] <= 2 else X if rows is None else X[rows]
-    spread = data.scaling.spread
-    return plane_frame(partition, decides=data.n_outputs > 1, points=points, spread=spread, about=about)
+    look: dict[str, Any] = {"decides": data.n_outputs > 1, "points": points, "spread": data.scaling.spread}
+    return partition_frame(partition, about=about, **look)
 
 
 def slices_json(slices: Sequence[Slice], column: str = "") -> dict[str, Any]:

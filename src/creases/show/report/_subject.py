@@ -20,6 +20,11 @@ from creases.regions import LinePartition, PlanePartition, line, plane
 ROWS = 2000
 
 
+def map_box(net: Network, box: Floats, origin: Any = None, basis: Any = None) -> PlanePartition | LinePartition:
+    """Return the partition of a box of one input, or of a plane."""
+    return line(net, box[:, 0], box[:, 1]) if len(box) == 1 else plane(net, box, origin, basis)
+
+
 @dataclass(frozen=True, eq=False)
 class Subject:
     """A network over a box of its inputs; with one or two inputs, or a slice of more, its partition."""
@@ -46,10 +51,8 @@ class Subject:
     ) -> Subject:
         """Validate the data; compute the partition of a network of one or two inputs if it is None."""
         limits = check_box(box, net.n_in)
-        if partition is None and net.n_in == 1:
-            partition = line(net, limits[:, 0], limits[:, 1])
-        elif partition is None and net.n_in == 2:
-            partition = plane(net, limits)
+        if partition is None and net.n_in <= 2:
+            partition = map_box(net, limits)
         points, known = _check_samples(net, X, y)
         rows = 0 if points is None else len(points)
         if points is not None and rows > ROWS:

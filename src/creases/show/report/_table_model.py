@@ -16,7 +16,7 @@ import numpy as np
 from creases._document import Document, Section, facts, group_sections, table
 from creases._text import format_number, plural, short_names
 from creases.show._viewer._run import score_name
-from creases.show.report._charts import column_charts, line_chart, pair_picture
+from creases.show.report._charts import column_charts, pair_chart
 from creases.show.report._page import write_sections
 from creases.show.report._quality import (
     confidence_sections,
@@ -167,8 +167,8 @@ def _signed(value: float) -> str:
 
 Graph = NumberGraph | LevelGraph | PairGraph
 
-#: Columns that have a chart, and pairs that have a picture.
-MAX_CHARTS, MAX_PICTURES = 24, 6
+#: Columns that have a chart, and pairs that have a map or a table.
+MAX_CHARTS, MAX_MAPS = 24, 6
 
 
 def words_section(model: TableModel | GrownModel) -> Section:
@@ -198,23 +198,20 @@ def curve_sections(graphs: Sequence[NumberGraph | LevelGraph]) -> list[Section]:
 
 
 def pair_sections(model: TableModel, pairs: Sequence[PairGraph]) -> list[Section]:
-    """Return charts and pictures of what pairs of columns add together, and a word about units."""
+    """Return charts of what pairs of columns add together, and a word about units."""
     sections: list[Section] = []
     if pairs:
         mixed = [pair for pair in pairs if bool(pair.first.levels) != bool(pair.second.levels)]
         whole = [pair for pair in pairs if pair not in mixed]
+        charts = [pair_chart(pair) for pair in [*mixed, *whole[:MAX_MAPS]]]
         text = "What two columns add together, beyond what each adds alone."
         if any(not pair.first.levels for pair in whole):
             text += " Maps are exact: between the creases (lines) the value is linear in both columns. Dots are rows."
         if len(pairs[0].outputs) > 1:
-            text += " Each picture is of the class that the pair moves most."
-        section: Section = {"title": "Pairs of columns", "text": text, "size": "full"}
-        if mixed:
-            section["charts"] = [line_chart(pair) for pair in mixed]
-        if whole:
-            section["pictures"] = [pair_picture(pair) for pair in whole[:MAX_PICTURES]]
-        if len(whole) > MAX_PICTURES:
-            section["note"] = f"{plural(len(whole) - MAX_PICTURES, 'pair')} with smaller effects left out."
+            text += " Each chart is of the class that the pair moves most."
+        section: Section = {"title": "Pairs of columns", "text": text, "charts": charts, "size": "full"}
+        if len(whole) > MAX_MAPS:
+            section["note"] = f"{plural(len(whole) - MAX_MAPS, 'pair')} with smaller effects left out."
         sections.append(section)
     if model.function.units is not None:
         text = (

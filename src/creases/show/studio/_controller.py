@@ -45,6 +45,8 @@ _NO_RUN = "no run yet; press Start first"
 class Controller:
     """A session, which sends its messages by ``say``: a dict (JSON), bytes (a frame) or an Export.
 
+    A message of the page is handled by the method of its name.
+
     ``sign`` is called regularly during long work; ``folder`` is that of a model of a table to open, if any.
     """
 
@@ -71,7 +73,7 @@ class Controller:
         request: Any = None
         try:
             request = _read(text)
-            _HANDLERS[request["do"]](self, request)
+            getattr(self, f"do_{request['do']}")(request)
         except Exception as problem:
             do = request.get("do") if isinstance(request, dict) else None
             of = (
@@ -100,7 +102,7 @@ class Controller:
         elif live.state.record is not None or time.monotonic() - self._last_update > PACE:
             self._send_changes()
 
-    def _hello(self, request: Mapping[str, Any]) -> None:
+    def do_hello(self, request: Mapping[str, Any]) -> None:
         """Send the state of the session to a page that reconnects; open the folder if there is nothing yet."""
         shown = self._live or self._view or self._table
         if shown is not None:
@@ -108,12 +110,12 @@ class Controller:
         elif self._folder and self._problem is None:
             from creases.show.studio._table_view import TableView
 
-            return self._show_table(TableView.from_folder(self._folder, self._limits, self._sign))
+            return self._show(_table=TableView.from_folder(self._folder, self._limits, self._sign))
         elif self._problem is not None:
             self._say({"type": "run", "run": _problem_only_json(self._problem)})
         self._set_state(self.state, self._message)
 
-    def _propose(self, request: Mapping[str, Any]) -> None:
+    def do_problem(self, request: Mapping[str, Any]) -> None:
         """Show a problem, without a run."""
         spec = request.get("problem", {})
         problem = make_problem(spec, self._limits)
@@ -122,39 +124,37 @@ class Controller:
         self._say({"type": "run", "run": _problem_only_json(problem)})
         self._set_state("idle")
 
-    def _show_model(self, request: Mapping[str, Any]) -> None:
+    def do_model(self, request: Mapping[str, Any]) -> None:
         """Show the map of a network that is sent."""
-        view = ModelView.from_request(request, self._limits, self._sign)
-        self._clear()
-        self._view = view
-        self._say({"type": "run", "run": view.to_json()})
-        self._set_state("idle", view.summary)
+        self._show(_view=ModelView.from_request(request, self._limits, self._sign))
 
-    def _fit(self, request: Mapping[str, Any]) -> None:
+    def do_fit(self, request: Mapping[str, Any]) -> None:
         """Fit curves to a table and show them."""
         from creases.show.studio._table_view import TableView  # with matplotlib
 
         problem = make_problem(request.get("problem", {}), self._limits)
-        self._show_table(TableView.from_problem(problem, self._limits, self._sign))
+        self._show(_table=TableView.from_problem(problem, self._limits, self._sign))
 
-    def _show_table(self, table: TableView) -> None:
-        self._clear()
-        self._table = table
-        self._say({"type": "run", "run": table.to_json()})
-        self._set_state("idle", table.summary)
-
-    def _edit(self, request: Mapping[str, Any]) -> None:
+    def do_edit(self, request: Mapping[str, Any]) -> None:
         """Change the model of a table by hand."""
         if self._table is None:
             raise RequestError("no model of a table is open; fit one first")
         self._table.edit(request)
         self._say({"type": "table", "table": self._table.table_json()})
 
+    def _show(self, **shown: ModelView | TableView) -> None:
+        """Show a network or a model of a table instead of what was shown."""
+        self._clear()
+        ((name, view),) = shown.items()
+        setattr(self, name, view)
+        self._say({"type": "run", "run": view.to_json()})
+        self._set_state("idle", view.summary)
+
     def _clear(self) -> None:
         """Let go of what is shown."""
         self._live = self._view = self._table = self._problem = None
 
-    def _start(self, request: Mapping[str, Any]) -> None:
+    def do_start(self, request: Mapping[str, Any]) -> None:
         """Start a new run."""
         spec = request.get("problem", {})
         try:
@@ -171,7 +171,7 @@ class Controller:
         self._say({"type": "run", "run": live.to_json()})
         self._set_state("running")
 
-    def _resume(self, request: Mapping[str, Any]) -> None:
+    def do_go(self, request: Mapping[str, Any]) -> None:
         """Continue a paused run."""
         live = self._run()
         if live.history.ended:
@@ -181,7 +181,7 @@ class Controller:
         self._worked = 0.0
         self._set_state("running")
 
-    def _train_on(self, request: Mapping[str, Any]) -> None:
+    def do_train_on(self, request: Mapping[str, Any]) -> None:
         """Continue a run that has ended."""
         live = self._run()
         live.train_on(request.get("epochs"))
@@ -189,13 +189,13 @@ class Controller:
         self._send_changes()
         self._set_state("running")
 
-    def _halt(self, request: Mapping[str, Any]) -> None:
+    def do_pause(self, request: Mapping[str, Any]) -> None:
         """Pause the run on request of the user."""
         self._run()
         if self.state == "running":
             self._pause("")
 
-    def _step(self, request: Mapping[str, Any]) -> None:
+    def do_step(self, request: Mapping[str, Any]) -> None:
         """Train one epoch and send a snapshot."""
         live = self._run()
         live.epoch()
@@ -206,12 +206,12 @@ class Controller:
         else:
             self._set_state("paused")
 
-    def _grow(self, request: Mapping[str, Any]) -> None:
+    def do_grow(self, request: Mapping[str, Any]) -> None:
         self._run().grow()
         self._worked = 0.0
         self._send_changes()
 
-    def _undo(self, request: Mapping[str, Any]) -> None:
+    def do_undo(self, request: Mapping[str, Any]) -> None:
         """Undo the last growth step, or the last change of a model of a table."""
         if self._table is not None:
             self._table.undo()
@@ -219,18 +219,18 @@ class Controller:
         self._say({"type": "changes", **self._run().undo()})
         self._set_state("paused")
 
-    def _frame(self, request: Mapping[str, Any]) -> None:
+    def do_frame(self, request: Mapping[str, Any]) -> None:
         moment, number = request.get("moment"), request.get("slice", 0)
         if not isinstance(moment, int) or not isinstance(number, int):
             raise RequestError("a frame request needs the numbers of a moment and a slice")
         self._say(self._current().frame(moment, number))
 
-    def _slice(self, request: Mapping[str, Any]) -> None:
+    def do_slice(self, request: Mapping[str, Any]) -> None:
         shown = self._current()
         number = shown.add_slice(request)
         self._say({"type": "slices", **shown.slices_json(), "slice": number})
 
-    def _export(self, request: Mapping[str, Any]) -> None:
+    def do_export(self, request: Mapping[str, Any]) -> None:
         if self._table is not None:
             return self._say(self._table.export(request.get("what"), request.get("name")))
         live = self._run()
@@ -282,32 +282,13 @@ class Controller:
         self._say({"type": "error", "where": place, "message": message, **of})
 
 
-_HANDLERS: Mapping[str, Callable[[Controller, Mapping[str, Any]], None]] = {
-    "hello": Controller._hello,
-    "problem": Controller._propose,
-    "model": Controller._show_model,
-    "fit": Controller._fit,
-    "edit": Controller._edit,
-    "start": Controller._start,
-    "pause": Controller._halt,
-    "go": Controller._resume,
-    "train_on": Controller._train_on,
-    "step": Controller._step,
-    "grow": Controller._grow,
-    "undo": Controller._undo,
-    "frame": Controller._frame,
-    "slice": Controller._slice,
-    "export": Controller._export,
-}
-
-
 def _read(text: str) -> dict[str, Any]:
     """Parse a message of a page; raise an error if it is not a valid one."""
     try:
         request = json.loads(text)
     except (ValueError, RecursionError):  # no JSON, a number of thousands of digits, brackets without end
         request = None
-    if not isinstance(request, dict) or not isinstance(request.get("do"), str) or request["do"] not in _HANDLERS:
+    if not isinstance(request, dict) or not hasattr(Controller, f"do_{request.get('do')}"):
         raise RequestError("the page sent a request that the studio does not know; reload the page")
     return request
 

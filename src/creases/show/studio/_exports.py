@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -110,7 +111,7 @@ _EXPORTS: Mapping[str, tuple[str, str, Callable[[ExportRequest], bytes]]] = {
 def script(spec: Mapping[str, Any], live: LiveRun) -> str:
     """Return the script that repeats a run on the problem that a page specified."""
     imports, problem = _problem(spec, live)
-    by_itself = live.history.ended and not live.by_hand and not live.undone and not live.budgets
+    by_itself = live.history.ended and all(done is True for done in live.log)
     growth = "history = experiment.run()\n" if by_itself else _steered_growth(live)
     imports += ["from creases.growth import GrowthConfig", "from creases.tables import Experiment"]
     options = {
@@ -161,19 +162,19 @@ def _problem(spec: Mapping[str, Any], live: LiveRun) -> tuple[list[str], str]:
 
 def _steered_growth(live: LiveRun) -> str:
     """Return the code that repeats a run with manual growth steps or undos, or one that has not ended."""
-    budgets = f"budgets = {live.budgets!r}  # epochs after which training was extended, and the new total\n"
-    extend = "    if trained in budgets:\n        run.extend(budgets[trained])\n"
-    if not live.budgets:
-        budgets = extend = ""
-    return f"""{budgets}by_hand = {live.by_hand!r}  # epochs after which "grow now" was pressed, undone ones counted too
-undone = {sorted(live.undone)!r}  # epochs whose growth step was undone by hand
+    runs = [(done, len(list(same))) for done, same in groupby(live.log, lambda done: (type(done), done))]
+    steps = " + ".join(f"[{done!r}] * {count}" if count > 1 else f"[{done!r}]" for (_, done), count in runs)
+    return f"""# True: an epoch; False: one whose growth step was undone; "grow": grow now; a number: epochs in all
+steps = {steps or "[]"}
 run = experiment.create_run()
 run.start()
-for trained in range({live.turn + 1}):
-    if trained:
-        run.epoch(grow=trained not in undone)
-{extend}    for _ in range(by_hand.count(trained)):
+for step in steps:
+    if step == "grow":
         run.grow_now()
+    elif isinstance(step, bool):
+        run.epoch(grow=step)
+    else:
+        run.extend(step)
 history = run.history
 if history.ended:
     experiment.finish(run)  # the network that was best on validation data

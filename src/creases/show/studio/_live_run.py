@@ -19,7 +19,7 @@ from creases.show.studio._page_input import check_integer
 from creases.tables import Experiment, RunSettings, Snapshots, TableSplit, data_box
 
 if TYPE_CHECKING:
-    from creases.growth import History, Record, State
+    from creases.growth import History, State
     from creases.network import Network
 
 #: Maximum number of snapshots of a run, and of the bytes of their networks together.
@@ -36,7 +36,7 @@ class _Step:
 
     record: int  #: the number of its last record
     before: Any  #: the state of a run of its loop
-    turn: int  #: epochs trained until then
+    log: list[Any]  #: what had been done before it, with the epoch trained without it
     last_snapshot: int  #: the number of the last snapshot before it
     by_hand: bool
 
@@ -44,9 +44,8 @@ class _Step:
 class LiveRun:
     """A run on a problem; :meth:`changes` returns what is new since the last call.
 
-    Its turns are the epochs that were trained, those of stages that were undone included. What the user did is in
-    ``by_hand`` (the turns after which "grow now" was pressed), ``undone`` (those whose growth step the user undid) and
-    ``budgets`` (the epochs that the run may take in all since a turn): with the settings, enough to repeat the run.
+    Its ``log`` repeats it, with the settings: True is an epoch of training, False one whose growth step the user undid,
+    ``"grow"`` a growth step by hand, and a number the epochs that the run may take in all from there on.
     """
 
     def __init__(self, problem: Problem, settings: RunSettings, limits: Limits) -> None:
@@ -55,17 +54,14 @@ class LiveRun:
         self.snapshots = Snapshots(self.data.scaling, max_snapshots=MAX_SNAPSHOTS, max_bytes=MAX_BYTES)
         self._experiment = Experiment(self.data, settings.config, snapshots=self.snapshots)
         self.slices, self.multiples = views.first_slices(self._experiment.network, self.data)
-        self.turn = 0
-        self.by_hand: list[int] = []
-        self.undone: set[int] = set()
-        self.budgets: dict[int, int] = {}
+        self.log: list[bool | int | str] = []
         self._steps: deque[_Step] = deque(maxlen=limits.marks)
         self._before: Any = None  #: the state of the run before a growth step
         self._end: Any = None  #: the state of the run when it ended, before its best network was chosen
         self._frames: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self._regions: dict[int, int | None] = {}
         self._crowded: int | None = None  #: units of a network that had too many regions to be drawn
-        self._page = _PageState()
+        self._told: dict[str, Any] = {}  #: what the page knows of the run
         self.run = self._experiment.create_run()
         self.run.before_decision.append(self._mark)
         self.run.start()
@@ -96,19 +92,14 @@ class LiveRun:
         """Number of hidden units."""
         return sum(self.run.widths.values())
 
-    @property
-    def phase(self) -> str:
-        """What is being trained, in a few words for the page; "" if there is nothing special about it."""
-        return self.run.phase
-
     def epoch(self) -> None:
         """Train for one epoch; grow, or end, if it is time."""
         if self.history.ended:
             raise RequestError(ENDED)
         self._before = None
         self.run.epoch()
-        self.turn += 1
-        self._after(by_hand=False)
+        self.log.append(True)
+        self._after([*self.log[:-1], False], by_hand=False)
         if self.history.ended:
             self._end = self.run.snapshot()
             self._experiment.finish(self.run)
@@ -130,7 +121,8 @@ class LiveRun:
         more = min(spent, left) if epochs is None else check_integer(epochs, "budget", 1, left)
         self.run.restore(self._end)
         self.run.extend(spent + more)
-        self._end, self.budgets[self.turn] = None, spent + more
+        self._end = None
+        self.log.append(spent + more)
         self.snapshots.keep_only(lambda snapshot: snapshot.kind != "end")
         self.look()
 
@@ -147,7 +139,8 @@ class LiveRun:
             raise RequestError(
                 f"no unit can be added now ({self._refusals()}); continue training, or choose another method"
             )
-        self._after(by_hand=True)
+        self._after(list(self.log), by_hand=True)
+        self.log.append("grow")
 
     def look(self) -> None:
         """Take a snapshot of the network as it is, if there is none of this epoch."""
@@ -165,14 +158,9 @@ class LiveRun:
             raise RequestError("there is no growth step to undo")
         step = self._steps.pop()
         self.run.restore(step.before)
-        self.turn = step.turn
         self.snapshots.keep_only(lambda snapshot: snapshot.id <= step.last_snapshot)
-        self.undone = {turn for turn in self.undone if turn <= step.turn}
-        self.budgets = {min(turn, step.turn): budget for turn, budget in self.budgets.items()}
-        if step.by_hand:
-            self.by_hand.pop()
-        else:
-            self.undone.add(step.turn)
+        self.log = [*step.log, *(done for done in self.log[len(step.log) :] if type(done) is int)]  # budgets stay
+        if not step.by_hand:
             self.run.leave_stage()
         self.look()
         return self.changes()
@@ -222,38 +210,69 @@ class LiveRun:
 
     def to_json(self) -> dict[str, Any]:
         """Return the run so far as the viewer's JSON; :meth:`changes` continues from here."""
-        self._page = _PageState()
-        moments = [moment_json(snapshot, self.history, self.regions(snapshot.id)) for snapshot in self.snapshots]
-        self._page.note(self)
-        content = run_json(self.data, self.settings, self.history, moments)
-        return {**content, **self.slices_json(), "phase": self.phase}
+        self._told = {}
+        state = self._state()
+        content = run_json(self.data, self.settings, self.history, state["moments"])
+        return {**content, **self.slices_json(), "phase": self.run.phase}
 
     def slices_json(self) -> dict[str, Any]:
         """Return the slices as the viewer's JSON."""
         return slices_json(self.slices, self.multiples)
 
     def changes(self) -> dict[str, Any]:
-        """Return what is new since the last call, as the viewer's message; empty if nothing is."""
-        return self._page.news(self)
+        """Return what is new since the last call, as the viewer's message; empty if nothing is.
 
-    def record(self, record: Record) -> dict[str, Any]:
-        """Return a growth step as the viewer's JSON."""
-        return record_json(record, self.data, self.history)
+        Of epochs, growth steps and moments these are how many of them stay, and those that follow: where the run goes
+        back, by an undo or by itself in a stage, the others are gone.
+        """
+        before = self._told
+        now, news = self._state(), dict[str, Any]()
+        for name, value in now.items():
+            if name in ("epochs", "records", "moments"):
+                pairs = zip(before[name], value, strict=False)
+                same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1] or pair[0] == pair[1], pairs))
+                if same < max(len(before[name]), len(value)):
+                    news[name] = [same, epochs_json(value[same:]) if name == "epochs" else value[same:]]
+            elif value != before[name]:
+                news.setdefault("values", {})[name] = value
+        return news
+
+    def _state(self) -> dict[str, Any]:
+        """Return what a page knows of the run from now on; what cannot have changed is as it was."""
+        history, told = self.history, self._told
+        epochs, moments = list(history.epochs), {moment["id"]: moment for moment in told.get("moments", [])}
+        judged = len(history.records), len(history.stages), history.growth_ended, history.ending
+        if told.get("judged") != judged:
+            records = [record_json(record, self.data, history) for record in history.records]
+        else:
+            records = told["records"]
+        for snapshot in self.snapshots:
+            if snapshot.id not in moments:
+                moments[snapshot.id] = moment_json(snapshot, history, self.regions(snapshot.id))
+        self._told = {
+            "epochs": epochs,
+            "records": records,
+            "moments": [moments[snapshot.id] for snapshot in self.snapshots],
+            "growth_ended": history.growth_ended,
+            "ended": history.ending,
+            "kept": history.best_epoch if history.ended else None,
+            "phase": self.run.phase,
+            "judged": judged,
+        }
+        return {name: value for name, value in self._told.items() if name != "judged"}
 
     def _mark(self, state: State) -> None:
         """Remember the run before a growth step, to undo it; of a stage the network that was trained on."""
         if state.due and self._before is None:
             self._before = self.run.snapshot()
 
-    def _after(self, *, by_hand: bool) -> None:
-        """Take the snapshots due after an epoch or a growth step, and make the step undoable."""
+    def _after(self, log: list[Any], *, by_hand: bool) -> None:
+        """Take the snapshots due after an epoch or a growth step, and make the step undoable, back to a log."""
         last = max((moment.id for moment in self.snapshots), default=-1)
         self.snapshots.after(self.state)
         if self.state.record is not None and self._before is not None:
             # one snapshot more: that just before the step
-            self._steps.append(_Step(self.state.record.number, self._before, self.turn, last + 1, by_hand))
-            if by_hand:
-                self.by_hand.append(self.turn)
+            self._steps.append(_Step(self.state.record.number, self._before, log, last + 1, by_hand))
         self._before = None
 
     def _refusals(self) -> str:
@@ -261,69 +280,3 @@ class LiveRun:
         state = self.state
         reasons = [str(state.propose(place).explanation.get("reason", "")) for place in state.where(state)]
         return "; ".join(reason for reason in reasons if reason)[:300] or "no unit is worth adding"
-
-
-class _PageState:
-    """What a page knows about a run."""
-
-    def __init__(self) -> None:
-        self.epochs: list[dict[str, Any]] = []
-        self.records: list[dict[str, Any]] = []
-        self.moments: list[int] = []
-        self.endings = {"growth_ended": "", "ended": "", "phase": ""}
-        self._stages = 0  #: judged, when the records were last compared
-
-    def note(self, live: LiveRun) -> None:
-        """Note that the page has the run so far."""
-        self.epochs, self.endings = list(live.history.epochs), _endings(live)
-        self.records = [live.record(record) for record in live.history.records]
-        self.moments, self._stages = [moment.id for moment in live.snapshots], len(live.history.stages)
-
-    def news(self, live: LiveRun) -> dict[str, Any]:
-        """Return what is new: epochs, growth steps, snapshots, outcomes of earlier steps, the end.
-
-        Where the run went back, by an undo or by itself in a stage, the page keeps only what both have.
-        """
-        (epochs, keep), (records, keep_records) = self._epochs(live), self._records(live)
-        news = {**epochs, **records}
-        if keep | keep_records:
-            news["keep"] = keep | keep_records
-        new = [snapshot for snapshot in live.snapshots if snapshot.id > max(self.moments, default=-1)]
-        available = {snapshot.id for snapshot in live.snapshots}
-        if removed := [moment for moment in self.moments if moment not in available]:
-            news["gone"] = removed
-        if new:
-            news["moments"] = [moment_json(snapshot, live.history, live.regions(snapshot.id)) for snapshot in new]
-        self.moments = [snapshot.id for snapshot in live.snapshots]
-        return news
-
-    def _epochs(self, live: LiveRun) -> tuple[dict[str, Any], dict[str, int]]:
-        """Return new epochs, and how many the page keeps if not all."""
-        before, now = self.epochs, list(live.history.epochs)
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(before, now, strict=False)))
-        self.epochs = now
-        news = {"epochs": epochs_json(now[same:])} if same < len(now) else {}
-        return news, {"epochs": same} if same < len(before) else {}
-
-    def _records(self, live: LiveRun) -> tuple[dict[str, Any], dict[str, int]]:
-        """Return new growth steps, changed outcomes of earlier ones, why growth or the run ended; and what is kept."""
-        history, endings, news = live.history, _endings(live), dict[str, Any]()
-        known = min(len(self.records), len(history.records))
-        keep = {"records": known} if known < len(self.records) else {}
-        changed: dict[str, Any] = {name: text for name, text in endings.items() if text != self.endings[name]}
-        if "ended" in changed:
-            changed["kept"] = history.best_epoch if history.ended else None
-        judged = len(history.stages) != self._stages
-        if len(history.records) != len(self.records) or changed.keys() - {"phase"} or judged:
-            now = [live.record(record) for record in history.records]
-            news |= {"records": now[known:]} if now[known:] else {}
-            pairs = zip(now[:known], self.records, strict=False)
-            if later := {str(record["number"]): record for record, before in pairs if record != before}:
-                news["later"] = later
-            self.records = now
-        self.endings, self._stages = endings, len(history.stages)
-        return {**news, **changed}, keep
-
-
-def _endings(live: LiveRun) -> dict[str, str]:
-    return {"growth_ended": live.history.growth_ended, "ended": live.history.ending, "phase": live.phase}

@@ -15,7 +15,7 @@ from creases._text import plural
 from creases.errors import CreasesError, InputError, RequestError
 from creases.network import Network, read
 from creases.regions import LinePartition, PlanePartition, line, plane
-from creases.show._viewer._frames import line_frame, plane_frame
+from creases.show._viewer._frames import partition_frame
 from creases.show._viewer._run import to_json
 from creases.show.report._maps import NETWORKS, output_classes, samples_json
 from creases.show.report._page import run_without_growth
@@ -163,12 +163,10 @@ class ModelView:
             raise RequestError("this slice is no longer available; choose another")
         if number not in self._frames:
             about: dict[str, Any] = {"moment": 0, "slice": number}
-            partition = map_slice(self.net, self.slices, number, self._ends, self._limits.regions, self._sign)
-            if isinstance(partition, LinePartition):
-                self._frames[number] = line_frame(partition, about=about)
-            else:
+            if self.slices:
                 about["axes"] = list(self.slices[number].axes)
-                self._frames[number] = plane_frame(partition, decides=self._classes is not None, about=about)
+            partition = map_slice(self.net, self.slices, number, self._ends, self._limits.regions, self._sign)
+            self._frames[number] = partition_frame(partition, decides=self._classes is not None, about=about)
             if number == 0:
                 self._regions = partition.count
         return self._frames[number]
@@ -186,7 +184,7 @@ class ModelView:
 
     def to_json(self) -> dict[str, Any]:
         """Return the viewer's JSON of a run without growth."""
-        problem = samples_json(self.net, self.name, None, self._classes, np.zeros(0, np.int64))
+        problem = samples_json(self.net, self.name, self._classes)
         moment = {"id": 0, "epoch": 0, "kind": "end", "record": None, "regions": self._regions}
         content: dict[str, Any] = to_json(run_without_growth(problem, []) | {"moments": [moment]})
         return {**content, **self.slices_json()}

@@ -18,7 +18,7 @@ from creases._typing import Floats
 from creases.errors import RequestError
 from creases.problems import Problem
 from creases.show._viewer._run import problem_json, score_name, to_json
-from creases.show.report._charts import column_charts, line_chart, pair_picture
+from creases.show.report._charts import column_charts, pair_chart
 from creases.show.report._page import run_without_growth
 from creases.show.studio._exports import Export
 from creases.show.studio._limits import Limits, scratch_folder
@@ -52,7 +52,7 @@ class TableView:
         self.name, self._limits, self._sign = name, limits, sign
         self._models = [model]
         self._labels: list[str] = []  #: what each change did
-        self._pictures: dict[str, dict[str, str]] = {}  #: of planes, by name: no change moves a plane
+        self._planes: dict[str, dict[str, Any]] = {}  #: charts by name: no change moves a plane
         self._first = model_graphs(model)  #: as they were before the changes
         assert model.data is not None
         self._data, self._judges = model.data, split_judges(model.data)
@@ -128,25 +128,23 @@ class TableView:
         self._sign()
         features = self.model.schema.encoder.features
         names = [features[int(side.inputs[0])].variable for side in (pair.first, pair.second)]
-        if bool(pair.first.levels) != bool(pair.second.levels):
-            chart = line_chart(pair)
-            drawn = {series["name"] for series in chart["series"]}
-            left = [level for level in pair.first.levels or pair.second.levels if level not in drawn]
-            return {"columns": names, "chart": chart, "left_out": left[:MAX_NAMES]}
-        if pair.name not in self._pictures:
-            self._pictures[pair.name] = pair_picture(pair)
-        return {"columns": names, "picture": self._pictures[pair.name]}
+        if pair.name not in self._planes:
+            self._planes[pair.name] = pair_chart(pair)
+        chart = self._planes[pair.name]
+        drawn = {series["name"] for series in chart.get("series", ())}
+        left = [level for level in pair.first.levels or pair.second.levels if drawn and level not in drawn]
+        return {"columns": names, "chart": chart, "left_out": left[:MAX_NAMES]}
 
     # -- changes ------------------------------------------------------------------------------------------------------
 
     def edit(self, request: Mapping[str, Any]) -> None:
         """Change the model as a page asks: move or remove a knot, flatten a column, or forbid a plane."""
-        kind = request.get("change")
-        if not isinstance(kind, str) or kind not in _CHANGES:
+        change = getattr(self, f"change_{request.get('change')}", None)
+        if change is None:
             raise RequestError("the page sent a change that the studio does not know; reload the page")
         if len(self._labels) >= self._limits.marks:
             raise RequestError(f"{self._limits.marks} changes are the limit of the studio; save the model and open it")
-        options, label = _CHANGES[kind](self, request)
+        options, label = change(request)
         changed = replace(self.model, data=self._judges).edit(**options)
         self._models.append(replace(changed.model, data=self._data))
         self._labels.append(label)
@@ -159,7 +157,7 @@ class TableView:
         for past in (self._models, self._labels, self._scores):
             past.pop()
 
-    def _move(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    def change_move(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         name, k, output = self._knot(request)
         curve = self.model.curves[name]
         x = check_real(request.get("x"), "x", -1e300, 1e300)
@@ -170,7 +168,7 @@ class TableView:
         label = f"{name}: {y:+.3g} at {place}"
         return {"move": {name: {before: (x, tuple(values))}}}, label
 
-    def _move_level(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    def change_level(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         column, level = (check_text(request.get(name), name, 1000) for name in ("column", "level"))
         graphs = [graph for graph in self._graphs() if isinstance(graph, LevelGraph) and graph.column == column]
         if not graphs or level not in graphs[0].levels:
@@ -184,16 +182,16 @@ class TableView:
             "move": {name: {knot: (knot, tuple(self._raise(before, output, y - shown)))}}
         }, f"{column}: {y:+.3g} for {level}"
 
-    def _remove(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    def change_remove(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         name, k, _ = self._knot(request)
         knot = float(self.model.curves[name].knots[k])
         return {"remove": {name: [knot]}}, f"{name}: no knot at {knot:.6g}"
 
-    def _flatten(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    def change_flatten(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         name = check_text(request.get("column"), "column", 1000)
         return {"flatten": [name]}, f"{name}: flat"
 
-    def _forbid(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    def change_forbid(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         pair = request.get("columns")
         if not isinstance(pair, list) or len(pair) != 2:
             raise RequestError("the page sent a plane without its two columns; reload the page")
@@ -326,14 +324,6 @@ def _to_report(model: TableModel, folder: Path, stem: str) -> bytes:
     again = "The model was changed by hand in the studio."
     return write_model_report(model, folder / f"{stem}.html", model_name=stem, again=again).read_bytes()
 
-
-_CHANGES: Mapping[str, Callable[[TableView, Mapping[str, Any]], tuple[dict[str, Any], str]]] = {
-    "move": TableView._move,
-    "level": TableView._move_level,
-    "remove": TableView._remove,
-    "flatten": TableView._flatten,
-    "forbid": TableView._forbid,
-}
 
 #: By name: the suffix of the file, its media type, and the function that makes it.
 _FILES: Mapping[str, tuple[str, str, Callable[[TableModel, Path, str], bytes]]] = {
