@@ -18,6 +18,13 @@ def provide_display(**homes: str) -> None:
     _homes.update(homes)
 
 
+class Described:
+    """A result with ``describe()``, which notebooks show as a card."""
+
+    def _repr_html_(self) -> str:
+        return to_html(self)
+
+
 def plot(result: Any, **options: Any) -> Any:
     """Plot a result with the display."""
     return import_module(_homes["plot"]).plot(result, **options)

@@ -5,10 +5,8 @@ from matplotlib.axes import Axes
 
 import creases
 from creases import show
-from creases.compare import Compression
 from creases.compare.differences import difference_on_plane
 from creases.growth import History, Record
-from creases.show._figures._compare import plot_compression
 from creases.show._figures._growth import plot_growth_curves
 from creases.splines import Shallow, Tracker
 
@@ -84,14 +82,6 @@ def disagreement():
     return show.plot_disagreement(difference_on_plane(FOLDS, shifted, [(-1, 1), (-1, 1)]))
 
 
-def compression():
-    results = {
-        "one": Compression((1, 10, 100), (0.5, 0.75, 0.88), 0.9, (1.0, 0.5, 0.1)),
-        "two": Compression((1, 10, 100), (0.2, 0.3, 0.38), 0.4, (1.0, 0.8, 0.2)),
-    }
-    return plot_compression(results)
-
-
 #: By name; each gives axes or a figure.
 PICTURES = {
     "plane-class": lambda: show.plot_plane(folds(), color="class", X=POINTS, y=LABELS, record=RECORD),
@@ -109,7 +99,6 @@ PICTURES = {
     "growth": lambda: plot_growth_curves(history())[0],
     "images": images,
     "similarity": similarities,
-    "compression": compression,
     "space": solids,
     "disagreement": disagreement,
 }

@@ -253,6 +253,7 @@ def test_points_are_drawn_by_pointer_and_by_keys_and_learnt(wide):
     page.keyboard.press("Enter")
     assert page.get_by_role("radio", name=re.compile("^A")).inner_text().split() == ["A", "5"]
     assert page.get_by_role("radio", name=re.compile("^B")).inner_text().split() == ["B", "6"]
+    assert not page.get_by_text("Draw at least 10 points, from at least two classes.").is_visible()
     page.get_by_role("button", name="Undo point").click()
     page.get_by_role("button", name=re.compile("^(Start|Restart)$")).click()
     page.locator(".legend").filter(has_text="decision boundary").wait_for()
@@ -263,6 +264,10 @@ def test_points_are_drawn_by_pointer_and_by_keys_and_learnt(wide):
     other = wide.context.new_page()
     other.goto(page.url)
     other.get_by_role("radio", name=re.compile("^B 6")).wait_for()
+    other.goto("about:blank")
+    other.goto(page.url.partition("#")[0])  # as the terminal has it: what the session shows is offered again
+    other.get_by_role("tab", name="Draw", selected=True).wait_for()
+    other.get_by_role("radio", name=re.compile("^B 5")).wait_for()  # the points of the run
     other.close()
 
 

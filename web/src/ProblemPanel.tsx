@@ -1,6 +1,7 @@
 /** The problem to learn: a built-in problem, a table, a formula, or points drawn by hand; or a model file to look at. */
 
 import { batch, signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { classColor } from "./colors";
 import { brush, change, draft, drawn, editing, type Kind } from "./draft";
 import { loadModel, ModelFile } from "./ModelFile";
@@ -229,6 +230,7 @@ function Formula() {
 }
 
 function Draw() {
+  useEffect(() => say("problem", ""), [drawn.value]); // what was missing may be there now
   return (
     <>
       <p class="quiet">Click or drag in the plane to add points. Keyboard: arrow keys move the cursor, Enter adds a point.</p>

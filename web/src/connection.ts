@@ -2,6 +2,7 @@
 
 import { batch } from "@preact/signals";
 import { fromAddress } from "./address";
+import { adopt } from "./draft";
 import { readFrame, type Frame } from "./frame";
 import { busy, choices, connected, errors, EXPORTING, following, frame, moment, notice, opening, run, say, slice, STARTING, status, working, type Source } from "./state";
 import type { Epochs } from "./types";
@@ -91,7 +92,9 @@ export function connect(fresh: () => void): Source {
         following.value = true;
         slice.value = 0;
         moment.value = Math.max(0, message.run.moments.length - 1);
-        if (again) fromAddress(); // the page was reloaded
+        if (!again) return;
+        adopt(message.problem ?? {}); // the page was reloaded, or opened anew
+        fromAddress();
       });
       again = false;
     } else if (message.type === "session") {

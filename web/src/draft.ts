@@ -43,6 +43,14 @@ export function change(part: Partial<Draft>): void {
   draft.value = { ...draft.value, ...part };
 }
 
+/** Offer again what a session shows that is opened without settings in the address. */
+export function adopt({ kind, name, X, y, ...more }: Record<string, any>): void {
+  if (location.hash.length > 1 || !kind) return;
+  const known = Object.fromEntries(Object.entries(more).filter(([key]) => key in DEFAULTS));
+  change({ kind, ...known, ...(kind === "builtin" ? { name } : {}) });
+  if (X) drawn.value = X.map((x: [number, number], k: number) => ({ x, label: y[k] }));
+}
+
 function fromAddress(): Draft {
   const entries = new URLSearchParams(location.hash.slice(1));
   const found: Record<string, unknown> = { ...DEFAULTS };

@@ -68,8 +68,9 @@ export type Bar = { name: string; share: number; text: string; main?: boolean };
 /** Counts by true class (rows) and predicted class (columns). */
 export type Matrix = { rows: string[]; columns: string[]; values: number[][]; down: string; across: string };
 
-/** An axis: its name with the unit, its range (by default that of the values), names of the places 0, 1, 2, ..., or ticks with their names. */
-export type Axis = { name: string; range?: [number, number]; labels?: string[]; ticks?: [number, string][] };
+/** An axis: its name with the unit, its range (by default that of the values), names of the places 0, 1, 2, ..., or ticks with their names; and
+ * whether it is logarithmic. */
+export type Axis = { name: string; range?: [number, number]; labels?: string[]; ticks?: [number, string][]; log?: boolean };
 
 /** Values to draw; the color is that of a class, by default the ink; marks: breakpoints of a line. A band is between y and top; a density of
  * rows stands at the bottom: heights y between the edges x. */

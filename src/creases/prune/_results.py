@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import nn
 
+from creases._display import Described
 from creases._document import Document, facts
 from creases._text import OneLine, plural
 from creases.certify.proofs import Proof
@@ -39,7 +40,7 @@ class Undecided:
     linear: tuple[int, ...]  #: on one side at all samples
 
 
-class Record(OneLine):
+class Record(Described, OneLine):
     """A result with a model."""
 
     def to_dict(self: Any) -> dict[str, Any]:

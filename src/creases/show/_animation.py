@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -68,37 +67,36 @@ def check_movie(path: str | Path, size: tuple[int, int]) -> Path:
 
 def write_movie(frames: Iterable[Frame], path: Path) -> Path:
     """Write frames of one size as they come, atomically; a GIF loops."""
-    stream = iter(frames)
-    first = next(stream, None)
-    if first is None:
-        raise InputError("frames", "have at least one frame", "none")
     with write_atomically(path) as temporary:
-        (_write_mp4 if path.suffix == ".mp4" else _write_gif)(first, stream, temporary)
+        (_write_mp4 if path.suffix == ".mp4" else _write_gif)(frames, temporary)
     return path
 
 
-def _write_gif(first: Frame, rest: Iterator[Frame], path: Path) -> None:
+def _write_gif(frames: Iterable[Frame], path: Path) -> None:
     from PIL import Image
 
     pictures, durations = [], []
-    for pixels, seconds in chain([first], rest):
+    for pixels, seconds in frames:
         pictures.append(style.choose_palette(Image.fromarray(pixels), _COLORS))
         durations.append(max(20, round(1000 * seconds)))  # browsers slow down faster ones
     pictures[0].save(path, format="GIF", save_all=True, append_images=pictures[1:], duration=durations, loop=0)
 
 
-def _write_mp4(first: Frame, rest: Iterator[Frame], path: Path) -> None:
-    height, width = (side - side % 2 for side in first[0].shape[:2])  # the codec takes even sizes only
+def _write_mp4(frames: Iterable[Frame], path: Path) -> None:
+    writer = None
     options: dict[str, Any] = {"fps": _RATE, "codec": "libx264", "macro_block_size": 2, "ffmpeg_log_level": "error"}
-    writer = _ffmpeg().write_frames(str(path), (width, height), **options, output_params=["-crf", "20"], quality=None)
-    writer.send(None)
     try:
-        for pixels, seconds in (first, *rest):
-            picture = np.ascontiguousarray(pixels[:height, :width])
+        for pixels, seconds in frames:
+            height, width = (side - side % 2 for side in pixels.shape[:2])  # the codec takes even sizes only
+            if writer is None:
+                options |= {"output_params": ["-crf", "20"], "quality": None}
+                writer = _ffmpeg().write_frames(str(path), (width, height), **options)
+                writer.send(None)
             for _ in range(max(1, round(_RATE * seconds))):
-                writer.send(picture)
+                writer.send(np.ascontiguousarray(pixels[:height, :width]))
     finally:
-        writer.close()
+        if writer is not None:
+            writer.close()
 
 
 def _ffmpeg() -> Any:
@@ -181,9 +179,19 @@ class Stage:
             for ax in (self.main, *(ax for name, ax in self.panels.items() if name != "curves")):
                 _clear(ax)
             self.title.set_text(shot.title)
-            self._draw_main(shot)
+            if isinstance(shot.partition, LinePartition):
+                self._draw_line(shot.partition, shot.record)
+            else:
+                self._draw_plane(shot.partition, shot.record)
             for name, ax in self.panels.items():
-                getattr(self, f"_draw_{name}")(ax, shot)
+                if name == "curves":
+                    self.now.set_xdata([shot.epoch, shot.epoch])
+                elif name == "network":
+                    plot_network(shot.partition.net, record=shot.record, ax=ax, max_nodes=10)
+                elif isinstance(shot.partition, PlanePartition):
+                    plot_dual(shot.partition, ax=ax, color="class", legend=False)
+                    ax.set_xlim(*self.slopes[0])
+                    ax.set_ylim(*self.slopes[1])
             reason = "" if shot.record is None else shot.record.why(**self.scene.names)
             width = _CHARACTERS if self.panels else _CHARACTERS * 6 // 10
             self.why.set_text(textwrap.fill(reason, width, max_lines=3))
@@ -218,12 +226,6 @@ class Stage:
         if "dual" in self.panels:
             J = np.concatenate([np.asarray(shot.partition.pieces().J[:, 0]) for shot in self.shots])
             self.slopes = [pad_interval(float(J[:, k].min()), float(J[:, k].max())) for k in (0, 1)]
-
-    def _draw_main(self, shot: Shot) -> None:
-        if isinstance(shot.partition, LinePartition):
-            self._draw_line(shot.partition, shot.record)
-        else:
-            self._draw_plane(shot.partition, shot.record)
 
     def _draw_plane(self, partition: PlanePartition, record: Record | None) -> None:
         scene = self.scene
@@ -304,18 +306,6 @@ class Stage:
             of_class = x[y == index]
             low = np.full(len(of_class), self.range[0])
             self.main.plot(of_class, low, "|", color=style.class_color(index), markersize=14, zorder=2)
-
-    def _draw_curves(self, ax: Axes, shot: Shot) -> None:
-        self.now.set_xdata([shot.epoch, shot.epoch])
-
-    def _draw_network(self, ax: Axes, shot: Shot) -> None:
-        plot_network(shot.partition.net, record=shot.record, ax=ax, max_nodes=10)
-
-    def _draw_dual(self, ax: Axes, shot: Shot) -> None:
-        assert isinstance(shot.partition, PlanePartition)
-        plot_dual(shot.partition, ax=ax, color="class", legend=False)
-        ax.set_xlim(*self.slopes[0])
-        ax.set_ylim(*self.slopes[1])
 
 
 def _clear(ax: Axes) -> None:
@@ -420,7 +410,10 @@ def animate(
     if isinstance(snapshots, Mapping):
         snapshots = [TrainingSnapshot(epoch, as_network(net)) for epoch, net in sorted(snapshots.items())]
     numbers = {record.number: record for record in history.records} if history is not None else {}
-    selected = [snapshots[k] for k in _choose_evenly(len(snapshots), frames)]
+    if not snapshots:
+        raise InputError("networks", "have at least one network", "none")
+    shown = np.unique(np.linspace(0, len(snapshots) - 1, check_count(frames, "frames")).round().astype(int))
+    selected = [snapshots[k] for k in shown.tolist()]
     points, values = _check_points(X, y)
     scene = Scene(points, values, classes, features, scaling, history, names or {})
     panels: Sequence[Beside] = ("curves", "network") if history is not None and history.epochs else ("network",)
@@ -446,15 +439,6 @@ def _record_shown(
         return None
     after = records.get(snapshots[k + 1].record or 0)
     return None if after is None or after.is_linear else after
-
-
-def _choose_evenly(count: int, frames: int) -> list[int]:
-    if not count:
-        raise InputError("networks", "have at least one network", "none")
-    numbers: list[int] = np.unique(
-        np.linspace(0, count - 1, check_count(frames, "frames")).round().astype(int)
-    ).tolist()
-    return numbers
 
 
 def _check_points(X: ArrayLike | None, y: ArrayLike | None) -> tuple[NDArray[np.float64] | None, NDArray[Any] | None]:
@@ -507,19 +491,15 @@ def _shots(
         if regions > MAX_REGIONS:
             raise InputError("frames", f"be few enough for at most {MAX_REGIONS:,} regions in all", str(len(nets)))
         size = f"{plural(net.n_units, 'unit')}, {plural(partition.count, 'region')}"
-        words = f"{_step_words(net, record, history)}epoch {epoch:,}, {size}"
+        step = "" if record is None or history is None else f"growth step {record.number}: "
+        if step and record is not None and history is not None:
+            if net.n_units == record.width[0] != record.width[1]:
+                step = f"before {step}"
+            elif outcome := history.outcome(record):
+                step = f"growth step {record.number} ({outcome}): "
+        words = f"{step}epoch {epoch:,}, {size}"
         shots.append(Shot(partition, epoch, record, words))
     return shots
-
-
-def _step_words(net: Network, record: Record | None, history: History | None) -> str:
-    """Return what a frame shows of a growth step and what became of it, for its title."""
-    if record is None or history is None:
-        return ""
-    if net.n_units == record.width[0] != record.width[1]:
-        return f"before growth step {record.number}: "
-    outcome = history.outcome(record)
-    return f"growth step {record.number}{f' ({outcome})' if outcome else ''}: "
 
 
 def _write_film(

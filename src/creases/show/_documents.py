@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from creases._document import Document, Section, facts, table
-from creases._text import plural
+from creases._text import format_number, format_value, plural
 
 if TYPE_CHECKING:
     from creases.growth import History, Record
@@ -86,11 +86,11 @@ def _overview(history: History) -> Section:
     for name, key in ((history.measure, "score"), (f"{history.measure}, validation", "validation_score")):
         if best and network[key] is not None:
             rows.append((name, f"{network[key]:.4g}"))
-    large = {1e12: "trillion", 1e9: "billion", 1e6: "million"}
-    work = last["multiply_adds"]
-    spent = next((f"{work / size:.3g} {name}" for size, name in large.items() if work >= size), f"{work:,.0f}")
+    work, large = last["multiply_adds"], {1e12: " trillion", 1e9: " billion", 1e6: " million", 1: ""}
+    size = next((size for size in large if work >= size), 1)
+    spent = f"{format_value(last['epochs'], 4)} epochs, {format_number(last['seconds'])} s"
     rows += [("budget", history.setting["budget"])] if "budget" in history.setting else []
-    rows.append(("spent", f"{last['epochs']:.4g} epochs, {last['seconds']:.3g} s, {spent} multiply-adds"))
+    rows.append(("spent", f"{spent}, {format_value(work / size, 3)}{large[size]} multiply-adds"))
     return facts("Overview", rows, text=history.explain_end())
 
 

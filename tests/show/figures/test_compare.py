@@ -6,17 +6,15 @@ import torch
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 
 import creases
-from creases.compare import Compression, active_subspace, coefficients
+from creases.compare import active_subspace, coefficients
 from creases.compare.differences import difference_on_line, difference_on_plane
 from creases.errors import InputError
 from creases.show._figures._compare import (
     plot_active_directions,
-    plot_compression,
     plot_disagreement,
     plot_gradients,
     plot_images,
     plot_similarity,
-    plot_spectra,
     signed_image,
 )
 from creases.show._style import class_color, new_figure, tint
@@ -59,17 +57,6 @@ def test_alike_is_dark_for_similarities_and_for_distances():
         colors = image.to_rgba(image.get_array())[..., :3].sum(axis=2)
         dark.append(colors[0, 2] < colors[0, 1])
     assert dark == [True, True]
-
-
-def test_compression_is_drawn_with_the_networks_own_accuracy(ax):
-    results = {
-        "one": Compression((1, 10), (0.5, 0.75), 0.9, (1.0, 0.5)),
-        "two": Compression((1, 10), (0.2, 0.3), 0.4, (1, 1)),
-    }
-    plot_compression(results, ax=ax)
-    curve, own = ax.lines[:2]
-    assert (curve.get_xdata().tolist(), curve.get_ydata().tolist()) == ([1, 10], [50, 75])
-    assert own.get_ydata()[0] == pytest.approx(90)
 
 
 def planes():
@@ -134,14 +121,6 @@ def test_names_of_images_are_texts():
         plot_images([[image]], ["a"], [3])
 
 
-def test_spectra_are_roots_of_eigenvalues_above_rounding():
-    _, _, found = sensitivities()
-    (ax,) = plot_spectra(found).axes
-    for line, one in zip(ax.lines, found["net"], strict=True):
-        np.testing.assert_allclose(line.get_ydata(), np.sqrt(one.eigenvalues[:1]))
-    assert "100%" in ax.get_title()
-
-
 def on_line():
     return difference_on_line(*planes(), [0, 0], [1, 0])
 
@@ -153,12 +132,10 @@ def on_line():
         (lambda: plot_similarity(np.ones((2, 2)), ["a"]), "names must have 2 names"),
         (lambda: plot_similarity(np.ones((2, 2)), ["a", "b"], accuracy=[1.0]), "accuracy must have 2"),
         (lambda: plot_similarity(np.eye(2), ["a", "b"], order=[0, 0]), "order must have each of the numbers 0 to 1"),
-        (lambda: plot_compression({}), "results must have at least one k"),
         (lambda: plot_disagreement(on_line()), "difference must be on a plane"),
         (lambda: signed_image(np.ones(5), (1, 2, 2)), "values must have 4 numbers"),
         (lambda: signed_image(np.ones((2, 2, 2))), "values must be an image"),
         (lambda: plot_images([[None]], []), "rows must name 1 rows, and columns 1 columns"),
-        (lambda: plot_spectra({}), "subspaces must have at least one network"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_refused(call, message):

@@ -174,3 +174,13 @@ def test_a_nearest_change_shows_what_moves_and_whether_it_is_proved():
     assert "proved" in html
     constant = creases.read([([[0.0, 0.0]], [0.0]), ([[0.0], [0.0]], [1.0, 0.0])])
     assert "No other decision" in creases.certify.nearest(constant, [2.0, 7.0])._repr_html_()
+
+
+def test_words_about_rows_and_a_card_of_points_are_shown_as_they_are_printed():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({EVIL: rng.uniform(size=60), "b": rng.uniform(size=60)})
+    model = creases.fit_table(table.assign(y=np.where(table[EVIL] + table.b > 1, "yes", "no")), "y")
+    for result in (model.card(), model.changes(table.head(2)), model.changes(table.head(1))[0]):
+        html = result._repr_html_()
+        assert {tag for tag, _ in Elements(html).seen} <= TAGS
+        assert "odds" in html or "instead of" in html or "size" in html

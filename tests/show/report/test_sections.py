@@ -73,10 +73,18 @@ def test_dead_and_doubled_units_are_named(spare):
 
 
 def test_pictures_come_for_light_and_for_dark_paper(spare):
-    for title in ("Dual plot of output", "Number of pieces needed"):
-        light, dark = (base64.b64decode(spare[title]["picture"][name].split(",")[1]) for name in ("light", "dark"))
-        assert light[:8] == dark[:8] == b"\x89PNG\r\n\x1a\n"
-        assert light != dark
+    picture = spare["Dual plot of output"]["picture"]
+    light, dark = (base64.b64decode(picture[name].split(",")[1]) for name in ("light", "dark"))
+    assert light[:8] == dark[:8] == b"\x89PNG\r\n\x1a\n"
+    assert light != dark
+
+
+def test_the_accuracy_with_few_pieces_is_drawn_beside_the_networks_own(spare):
+    section = spare["Number of pieces needed"]
+    (chart,), (row,) = section["charts"], section["table"]["rows"]
+    few, _, own = chart["series"]
+    assert [f"{value:.3g}%" for value in (*few["y"], own["y"][0])] == row[1:]
+    assert few["x"] == [int(k) for k in section["table"]["columns"][1:-1]]
 
 
 def test_a_network_of_pieces_that_decide_alike_needs_one(spare):
@@ -146,7 +154,11 @@ def test_more_inputs_are_looked_at_sample_by_sample_or_on_a_slice(drawn):
     regions = len(np.unique(net.sides(points), axis=0))
     assert f"30 samples fall in {regions} regions" in found["Regions"]["text"]
     assert "Proved by bounds over the box" in found["Units"]["text"]
-    assert "picture" in found["Sensitivity"]
+    (chart,) = found["Sensitivity"]["charts"]
+    gradients = np.concatenate([part.J for part in net.jacobians(points)])[:, 0] * points.std(axis=0)
+    expected = np.linalg.svd(gradients / np.sqrt(len(points)))[1]
+    np.testing.assert_allclose(chart["series"][0]["y"], expected[: len(chart["series"][0]["y"])], rtol=1e-4)
+    assert chart["series"][0]["x"] == [1, 2, 3, 4]
     cut = creases.plane_through(net, *points[:3])
     on_slice = told(network_sections(net, box=box, X=points, classes=list("abc"), partition=cut))
     assert rows(on_slice["Regions"])["regions in the slice"] == str(cut.count)

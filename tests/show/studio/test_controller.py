@@ -512,3 +512,18 @@ def test_a_model_file_is_shown_as_a_map_or_refused_in_its_place(tmp_path):
     assert "too large" in Page(model=100).refused("model", name="net.safetensors", content=content)[1]
     page.start()
     assert len(page.run["moments"]) == 1
+
+
+@pytest.mark.parametrize("problem", [MOONS, FORMULA, DRAWN])
+def test_a_page_that_comes_back_is_told_what_was_asked_for(problem):
+    page = Page()
+    page.send("problem", problem=problem)
+    first, _ = page.send("hello")
+    assert first["problem"] == problem
+
+
+def test_a_page_that_comes_back_gets_no_table_again():
+    page = Page()
+    page.send("problem", problem=TABLE)
+    first, _ = page.send("hello")
+    assert first["problem"] == {name: value for name, value in TABLE.items() if name != "text"}

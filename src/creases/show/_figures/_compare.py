@@ -1,4 +1,4 @@
-"""Plots of what :mod:`creases.compare` measures: similarities, disagreements, compression, gradients."""
+"""Plots of what :mod:`creases.compare` measures: similarities, disagreements, gradients."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.path import Path
-from matplotlib.ticker import MaxNLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import ArrayLike
 
 from creases._schema import sequence
@@ -23,7 +22,7 @@ from creases.show import _style as style
 from creases.show._figures._plane import axis_names, plane_height
 
 if TYPE_CHECKING:
-    from creases.compare import ActiveSubspace, Compression
+    from creases.compare import ActiveSubspace
     from creases.compare.differences import PartitionDifference
     from creases.regions import PlanePartition
 
@@ -88,27 +87,6 @@ def plot_similarity(
     if shares is not None:
         with style.style_context():
             ax.set_title("diagonal: accuracy (%)", fontsize=8, loc="left")
-    return ax
-
-
-def plot_compression(results: Mapping[str, Compression], *, ax: Axes | None = None) -> Axes:
-    """Plot the accuracy of compressed networks against k, the pieces of each output; the original is dotted."""
-    if not any(result.k for result in results.values()):
-        raise InputError("results", "have at least one k", "none")
-    ax = style.get_axes(ax, 6, 4)
-    for i, (name, result) in enumerate(results.items()):
-        color, mark = style.class_color(i), "os^Dv"[i // len(style.active_theme().classes) % 5]
-        ax.plot(
-            result.k, 100 * np.array(result.accuracy), marker=mark, markersize=4, color=color, linewidth=1.3, label=name
-        )
-        ax.axhline(100 * result.original, color=color, linewidth=0.8, linestyle=":")
-    with style.style_context():
-        ax.set_xscale("log")
-        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        ax.set_xlabel("pieces per output, k")
-        ax.set_ylabel("accuracy (%)")
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(loc="best", title="dotted: full network", title_fontsize=8)
     return ax
 
 
@@ -230,13 +208,7 @@ def _check_plane(difference: PartitionDifference) -> PlanePartition:
     return difference.partition
 
 
-# Plots of sensitivity: gradients and active directions as images, spectra, outputs along a direction.
-
-#: Singular values below this fraction of the largest are rounding errors of float32 coefficients.
-_ROUNDING = 1e-6
-
-#: Directions up to which their axis is linear.
-_FEW_DIRECTIONS = 20
+# Plots of sensitivity: gradients and active directions as images.
 
 
 def signed_image(values: ArrayLike, shape: Sequence[int] | None = None, *, gray: bool = False) -> Floats:
@@ -349,50 +321,3 @@ def plot_active_directions(
     """
     rows = [[signed_image(space.directions[0], shape, gray=gray) for space in row] for row in subspaces.values()]
     return plot_images(rows, list(subspaces), columns)
-
-
-def plot_spectra(subspaces: Mapping[str, Sequence[ActiveSubspace]], *, max_directions: int = 200) -> Figure:
-    """Plot the singular values of the gradients: the root mean squared slopes along the active directions.
-
-    Each network has a panel, each output a line; the title gives the first direction's share of the mean squared slope.
-    """
-    figure, axes = _panels(len(subspaces))
-    for ax, (name, spaces) in zip(axes, subspaces.items(), strict=False):
-        for j, space in enumerate(spaces):
-            sizes = np.sqrt(space.eigenvalues[:max_directions])
-            above = sizes > _ROUNDING * sizes.max(initial=0.0)
-            mark = "o" if above.sum() == 1 else None
-            ax.plot(1 + np.flatnonzero(above), sizes[above], mark or "-", color=style.class_color(j), linewidth=1)
-        with style.style_context():
-            ax.set_yscale("log")
-            count = min(max_directions, max((len(space.eigenvalues) for space in spaces), default=1))
-            if count <= _FEW_DIRECTIONS:
-                ax.set_xlim(0.8, max(2, count) + 0.2)
-                ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-            else:
-                ax.set_xscale("log")
-                ax.set_xlim(0.9, count)
-            low, high = ax.get_ylim()
-            ax.set_ylim(min(low, high / 15), high)  # at least a decade, so that a tick has a number
-            for axis in (ax.xaxis, ax.yaxis):
-                axis.set_minor_formatter(NullFormatter())
-            share = float(np.nanmean([space.share for space in spaces]))
-            ax.set_title(f"{name}: first direction {100 * share:.0f}%", fontsize=8)
-    with style.style_context():
-        figure.supxlabel("direction", fontsize=9)
-        figure.supylabel("singular value of the gradients", fontsize=9)
-    return figure
-
-
-def _panels(count: int, across: int = 4) -> tuple[Figure, list[Axes]]:
-    if not count:
-        raise InputError("subspaces", "have at least one network", "none")
-    columns = min(count, across)
-    rows = -(-count // columns)
-    figure, grid = style.new_grid(0.6 + 2.2 * columns, 0.6 + 1.7 * rows, rows, columns)
-    axes = list(grid.ravel())
-    for ax in axes[count:]:
-        ax.set_visible(False)
-    for ax in axes[:count]:
-        ax.spines[["top", "right"]].set_visible(False)
-    return figure, axes

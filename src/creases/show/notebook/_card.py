@@ -33,6 +33,7 @@ _STYLE = f"""
   border: 1px solid {_LINE}; border-radius: 6px; color: inherit; overflow-x: auto; }}
 .creases-card p {{ margin: .2rem 0; }}
 .creases-card .creases-faint {{ opacity: .7; }}
+.creases-card .creases-code {{ white-space: pre-wrap; font-family: ui-monospace, monospace; }}
 .creases-card .creases-beside {{ display: flex; flex-wrap: wrap; gap: .4rem 1.6rem; align-items: flex-start; }}
 .creases-card table {{ border-collapse: collapse; margin: .3rem 0; font-variant-numeric: tabular-nums; }}
 .creases-card td, .creases-card th {{ padding: .1rem .6rem .1rem 0; text-align: left; font-weight: 400;
@@ -55,9 +56,9 @@ def text(value: Any, longest: int = LONGEST) -> str:
     return escape(words if len(words) <= longest else words[: longest - 1] + "…")
 
 
-def paragraph(value: Any, *, faint: bool = False, longest: int = 2000) -> str:
-    """Return a paragraph."""
-    return f"<p{' class=creases-faint' if faint else ''}>{text(value, longest)}</p>"
+def paragraph(value: Any, look: str = "", longest: int = 2000) -> str:
+    """Return a paragraph, which may be ``faint``, or ``code``."""
+    return f"<p{f' class=creases-{look}' if look else ''}>{text(value, longest)}</p>"
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -74,6 +75,7 @@ def section(content: Section) -> str:
     """Return the sentences, the table and the notes of a document's section."""
     before, after = (content.get(name, "").split("\n") for name in ("text", "note"))
     parts = [paragraph(line) for line in before if line]
+    parts += [paragraph(content["code"], "code", 20_000)] if "code" in content else []
     if "table" in content:
         parts.append(table(content["table"]["columns"], content["table"]["rows"]))
     return "".join([*parts, *(paragraph(line) for line in after if line)])

@@ -86,7 +86,7 @@ def _picture(
 ) -> str:
     """Return the picture of a partition, or why there is none."""
     if count > DRAWN:
-        return card.paragraph(f"More than {DRAWN:,} regions; call plot() to draw them.", faint=True)
+        return card.paragraph(f"More than {DRAWN:,} regions; call plot() to draw them.", "faint")
     return card.image(draw(plot, width, height, solid=solid), plural(count, "region"))
 
 
@@ -104,7 +104,7 @@ def estimator_html(estimator: Any) -> str:
     title = type(estimator).__name__
     settings = card.table(("", ""), changed)
     if not hasattr(estimator, "model_"):
-        default = card.paragraph("Default parameters.", faint=True)
+        default = card.paragraph("Default parameters.", "faint")
         return card.card(f"{title}, not fitted", settings if changed else default)
     net = estimator.network_
     widths = [net.n_in, *(layer.out_features for layer in net.module() if hasattr(layer, "out_features"))]

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from creases._files import write_atomically
-from creases._text import plural
+from creases._text import format_number, plural
 from creases._typing import Progress
 from creases._validation import check_box, check_count
 from creases.errors import InputError
@@ -88,7 +88,8 @@ class NotebookReport:
         return Path(path)
 
     def __repr__(self) -> str:
-        return f"NotebookReport({self.title!r}, {len(self.html) / 1e6:.2g} MB; save it with .save('report.html'))"
+        size = format_number(len(self.html) / 1e6)
+        return f"NotebookReport({self.title!r}, {size} MB; save it with .save('report.html'))"
 
     def _repr_html_(self) -> str:
         page = self.html.replace("<head>", f"<head>{_NO_ADDRESS}", 1)

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from creases._document import Section, facts, table
-from creases._text import plural
+from creases._text import format_number, plural
 from creases._versions import version
 from creases.certify import UnitFacts, UnitSide, unit_facts
 from creases.compare import (
@@ -28,7 +28,13 @@ from creases.compare import (
 from creases.network import Network
 from creases.regions import LinePartition, PlanePartition
 from creases.regions.diagnostics import PartitionSummary, summarize_partition, verify_partition
-from creases.show.report._page import format_float, format_integer, format_percent, render_themes
+from creases.show.report._page import (
+    format_float,
+    format_integer,
+    format_percent,
+    render_themes,
+    round_values,
+)
 from creases.show.report._subject import Subject, count_parameters
 
 if TYPE_CHECKING:
@@ -39,6 +45,9 @@ if TYPE_CHECKING:
 
 #: Largest numbers of outputs listed, of inputs that describe a direction, and of coefficients.
 MAX_OUTPUTS, MAX_INPUTS, _MAX_GRADIENTS = 20, 4, 2**23
+
+#: Largest number of directions drawn; singular values below this share of the largest are rounding errors of float32.
+MAX_DIRECTIONS, _ROUNDING = 200, 1e-6
 
 
 def sensitivity_sections(subject: Subject) -> list[Section]:
@@ -58,7 +67,7 @@ def sensitivity_sections(subject: Subject) -> list[Section]:
             subject.output_name(j),
             format_float(float(np.sqrt(space.total))),
             format_percent(space.share),
-            _n_directions(space),
+            str(int((np.cumsum(space.eigenvalues) / space.total < 0.95 - 1e-12).sum()) + 1) if space.total > 0 else "–",
             _direction(space, subject.features),
         ]
         for j, space in zip(outputs, spaces, strict=True)
@@ -74,7 +83,11 @@ def sensitivity_sections(subject: Subject) -> list[Section]:
         text += f" {len(spaces)} of {net.n_out} outputs are listed."
     section = table("Sensitivity", columns, rows_of_outputs, text=text)
     if net.n_in > 2 and any(space.total > 0 for space in spaces):
-        section["picture"] = render_themes(lambda: _plot_directions(subject, spaces))
+        shape, names = net.input_shape, [subject.output_name(j) for j in outputs]
+        if len(shape) == 3 and shape[0] in (1, 3):
+            section["picture"] = render_themes(partial(_plot_directions, spaces, shape, names))
+        else:
+            section["charts"] = [_spectra_chart(spaces, names)]
     return [section]
 
 
@@ -89,12 +102,6 @@ def _standardize(pieces: Coefficients, X: NDArray[np.float64]) -> Coefficients:
     return replace(pieces, basis=pieces.basis * scale)
 
 
-def _n_directions(space: ActiveSubspace) -> str:
-    if space.total <= 0:
-        return "–"
-    return str(int(np.searchsorted(np.cumsum(space.eigenvalues) / space.total, 0.95 - 1e-12)) + 1)
-
-
 def _direction(space: ActiveSubspace, features: tuple[str, ...]) -> str:
     """Return the inputs with the largest weights in the first direction."""
     if space.total <= 0:
@@ -105,14 +112,27 @@ def _direction(space: ActiveSubspace, features: tuple[str, ...]) -> str:
     return text + (", …" if len(first) > MAX_INPUTS else "")
 
 
-def _plot_directions(subject: Subject, spaces: list[ActiveSubspace]) -> Figure:
-    from creases.show._figures._compare import plot_active_directions, plot_spectra
+def _plot_directions(spaces: list[ActiveSubspace], shape: tuple[int, ...], names: list[str]) -> Figure:
+    from creases.show._figures._compare import plot_active_directions
 
-    shape = subject.net.input_shape
-    if len(shape) == 3 and shape[0] in (1, 3):
-        names = [subject.output_name(j) for j in range(len(spaces))]
-        return plot_active_directions({"": spaces}, shape, columns=names)
-    return plot_spectra({"all outputs": spaces})
+    return plot_active_directions({"": spaces}, shape, columns=names)
+
+
+def _spectra_chart(spaces: list[ActiveSubspace], names: list[str]) -> dict[str, Any]:
+    """Return the singular values of the gradients of each output: the root mean squared slopes along its directions."""
+    series = []
+    for j, (name, space) in enumerate(zip(names, spaces, strict=True)):
+        sizes = np.sqrt(space.eigenvalues[:MAX_DIRECTIONS])
+        above = sizes > _ROUNDING * sizes.max(initial=0.0)
+        points = {"x": (1 + np.flatnonzero(above)).tolist(), "y": round_values(sizes[above]), "color": j}
+        series += [{"kind": kind, **points} for kind in ("line", "points")]
+        series[-2]["name"] = name
+    return {
+        "title": "Root mean squared slope along each direction",
+        "x": {"name": "direction"},
+        "y": {"name": "singular value of the gradients", "log": True},
+        "series": series,
+    }
 
 
 # Properties of the units: dead, always on, or duplicates, with crease sizes and weights.
@@ -305,15 +325,6 @@ def compression_sections(subject: Subject) -> list[Section]:
     compression = _compress(subject)
     if compression is None:
         return []
-
-    def draw() -> Figure:
-        from creases.show._figures._compare import plot_compression
-        from creases.show._style import new_figure
-
-        figure, (ax,) = new_figure(4.6, 3.0)
-        plot_compression({"k pieces": compression}, ax=ax)
-        return figure
-
     enough = [
         k for k, share in zip(compression.k, compression.accuracy, strict=True) if share >= compression.original - 0.01
     ]
@@ -327,7 +338,15 @@ def compression_sections(subject: Subject) -> list[Section]:
     text += (" come" if enough and enough[0] > 1 else " comes") + " within 1% of it."
     cells = ["accuracy", *map(format_percent, compression.accuracy), format_percent(compression.original)]
     heads = ["k", *map(str, compression.k), "all"]
-    return [table("Number of pieces needed", heads, [cells], text=text, picture=render_themes(draw))]
+    own = {"x": [compression.k[0], compression.k[-1]], "y": [100 * compression.original] * 2, "name": "full network"}
+    points = {"x": list(compression.k), "y": round_values(100 * np.array(compression.accuracy)), "color": 0}
+    series = [{"kind": "line", **points, "name": "k pieces"}, {"kind": "points", **points}, {"kind": "line", **own}]
+    chart = {
+        "x": {"name": "pieces per output, k", "log": True},
+        "y": {"name": f"{measure} (%)"},
+        "series": series,
+    }
+    return [table("Number of pieces needed", heads, [cells], text=text, charts=[chart])]
 
 
 def _compress(subject: Subject) -> Compression | None:
@@ -348,13 +367,18 @@ def _compress(subject: Subject) -> Compression | None:
 
 def census_sections(subject: Subject) -> list[Section]:
     """Return sections about the regions of the partition, or of the samples without one."""
-    if subject.partition is None:
-        return [_sample_section(subject)] if subject.X is not None else []
-    summary = summarize_partition(subject.partition, subject.coordinates)
-    sections = [_regions(subject, summary)]
-    if subject.classes is not None:
-        sections.append(_classes(subject, summary))
-    return sections
+    if subject.partition is not None:
+        summary = summarize_partition(subject.partition, subject.coordinates)
+        return [_regions(subject, summary), *([] if subject.classes is None else [_classes(subject, summary)])]
+    if subject.X is None:
+        return []
+    occupied = count_regions(subject.net, subject.X)
+    text = (
+        f"{subject.samples_text} fall in {plural(occupied, 'region')}, "
+        f"{format_number(len(subject.X) / max(1, occupied))} per region on "
+        f"average. With {subject.net.n_in} inputs there are too many regions to list; slices show them on planes."
+    )
+    return [{"title": "Regions", "text": text}]
 
 
 def _regions(subject: Subject, summary: PartitionSummary) -> Section:
@@ -408,17 +432,6 @@ def _classes(subject: Subject, summary: PartitionSummary) -> Section:
     else:
         text += " A region that it crosses counts for each class in it."
     return table("Predicted classes", columns, rows, text=text)
-
-
-def _sample_section(subject: Subject) -> Section:
-    assert subject.X is not None
-    occupied = count_regions(subject.net, subject.X)
-    text = (
-        f"{subject.samples_text} fall in {plural(occupied, 'region')}, "
-        f"{len(subject.X) / max(1, occupied):.3g} per region on "
-        f"average. With {subject.net.n_in} inputs there are too many regions to list; slices show them on planes."
-    )
-    return {"title": "Regions", "text": text}
 
 
 # Breakpoints of a network of one input, with the changes of slope and the units.

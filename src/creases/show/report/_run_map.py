@@ -11,7 +11,8 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize, to_rgb
 from matplotlib.figure import Figure
 
-from creases._typing import Floats, Progress
+from creases._text import plural
+from creases._typing import Progress
 from creases.errors import InputError
 from creases.regions import PlanePartition, plane
 from creases.show import _style as style
@@ -60,7 +61,8 @@ def plot_run_map(run: SavedRun, columns: str | None = None) -> tuple[Figure, Pla
         grid = figure.add_gridspec(2 if multiples else 1, count, height_ratios=[HEIGHT, SMALL] if multiples else None)
         ax = style.apply_theme(figure.add_subplot(grid[0, :]))
         _draw(ax, run, first, partition, legend=True)
-        ax.set_title(_title(run, first, partition))
+        on = f"\non the slice {first.fixed}" if first.fixed else ""
+        ax.set_title(f"{run.data.problem.name}: {plural(partition.count, 'region')}{on}")
         for k, cut in enumerate(multiples):
             small = style.apply_theme(figure.add_subplot(grid[1, k]))
             _draw(small, run, cut, plane(run.net, cut.box, cut.origin, cut.basis), legend=False)
@@ -99,21 +101,11 @@ def animate_run(
     return "" if cut is None else cut.name
 
 
-def solidity(distance: Floats, n_inputs: int) -> Floats:
-    """Return the opacity (n,) of rows at distances (n,) from a slice, in standard deviations; as in the viewer."""
-    each = distance / np.sqrt(max(1, n_inputs - 2))  # root mean square over the other inputs
-    return np.asarray(0.12 + 0.88 * np.exp(-0.5 * (each / 0.7) ** 2))
-
-
-def _title(run: SavedRun, cut: Slice, partition: PlanePartition) -> str:
-    regions = f"{partition.count:,} region{'' if partition.count == 1 else 's'}"
-    return f"{run.data.problem.name}: {regions}" + (f"\non the slice {cut.fixed}" if cut.fixed else "")
-
-
 def _draw(ax: Axes, run: SavedRun, cut: Slice, partition: PlanePartition, *, legend: bool) -> None:
     problem, spread = run.data.problem, run.data.scaling.spread
     t, distance = project_on_slice(problem.X, partition.origin, partition.basis, spread)
-    solid = solidity(distance, problem.X.shape[1])
+    mean_distance = distance / np.sqrt(max(1, problem.X.shape[1] - 2))  # over the other inputs, in standard deviations
+    solid = 0.12 + 0.88 * np.exp(-0.5 * (mean_distance / 0.7) ** 2)  # as in the viewer
     if problem.classes is None:
         plot_plane(partition, ax=ax, boundary=False)
         low, high = float(problem.y.min()), float(problem.y.max())

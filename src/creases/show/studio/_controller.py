@@ -106,14 +106,21 @@ class Controller:
         """Send the state of the session to a page that reconnects; open the folder if there is nothing yet."""
         shown = self._live or self._view or self._table
         if shown is not None:
-            self._say({"type": "run", "run": shown.to_json()})
+            self._say({"type": "run", "run": shown.to_json(), "problem": self._problem_message()})
         elif self._folder and self._problem is None:
             from creases.show.studio._table_view import TableView
 
             return self._show(_table=TableView.from_folder(self._folder, self._limits, self._sign))
         elif self._problem is not None:
-            self._say({"type": "run", "run": _problem_only_json(self._problem)})
+            content = _problem_only_json(self._problem)
+            self._say({"type": "run", "run": content, "problem": self._problem_message()})
         self._set_state(self.state, self._message)
+
+    def _problem_message(self) -> dict[str, Any]:
+        """Return what a page asked for, so that one that comes back offers it again; of a table not its text."""
+        if self._view is not None or self._table is not None:
+            return {"kind": "model" if self._table is None else "csv"}
+        return {name: value for name, value in self._problem_spec.items() if name != "text"}
 
     def do_problem(self, request: Mapping[str, Any]) -> None:
         """Show a problem, without a run."""

@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from creases._typing import Progress
 from creases.errors import RequestError
 from creases.show.studio._formula import parse
 from creases.show.studio._limits import scratch_folder
@@ -16,7 +17,6 @@ from creases.show.studio._page_input import table_options
 
 if TYPE_CHECKING:
     from creases.show.studio._live_run import LiveRun
-    from creases.tables import SavedRun
 
 
 #: Pictures of an animation.
@@ -31,77 +31,60 @@ class Export(NamedTuple):
     content: bytes
 
 
-class ExportRequest(NamedTuple):
-    """The run to export."""
+#: By the name of an export: the suffix of its file, its media type, and the function that writes the file.
+Formats = Mapping[str, tuple[str, str, Callable[..., Any]]]
 
-    spec: Mapping[str, Any]  #: the problem, as the page specified it
-    live: LiveRun
-    stem: str  #: name of the files, without their suffixes
-    sign: Callable[[], None]  #: called regularly meanwhile
+
+def make_export(formats: Formats, what: Any, name: str, *arguments: Any) -> Export:
+    """Return a file of one of the formats, whose writer gets its path and the arguments."""
+    if not isinstance(what, str) or what not in formats:
+        raise RequestError(f"unknown export {str(what)[:40]!r}; choose one of: {', '.join(formats)}")
+    suffix, media, write = formats[what]
+    file = (re.sub(r"[^\w-]+", "_", name).strip("_")[:60] or "model") + suffix
+    with scratch_folder() as folder:
+        write(folder / file, *arguments)
+        return Export(file, media, (folder / file).read_bytes())
 
 
 def export(what: Any, spec: Mapping[str, Any], live: LiveRun, sign: Callable[[], None] = lambda: None) -> Export:
     """Export a run on the problem that a page specified; ``sign`` is called regularly meanwhile."""
-    if not isinstance(what, str) or what not in _EXPORTS:
-        raise RequestError(f"unknown export {str(what)[:40]!r}; choose one of: {', '.join(_EXPORTS)}")
-    suffix, media, make = _EXPORTS[what]
-    stem = re.sub(r"[^\w-]+", "_", live.data.problem.name).strip("_")[:40] or "run"
-    return Export(f"{stem}{suffix}", media, make(ExportRequest(spec, live, stem, sign)))
+    return make_export(_FORMATS, what, live.data.problem.name, spec, live, lambda *_: sign())
 
 
-def _export_onnx(request: ExportRequest) -> bytes:
+def _write_onnx(path: Path, spec: Mapping[str, Any], live: LiveRun, progress: Progress) -> None:
     if find_spec("onnx") is None:
         raise RequestError(
             "ONNX export needs the onnx package; on the machine that runs the studio: pip install 'creases[onnx]'"
         )
-    return _read_written("model.onnx", request.live.net.save)
+    live.net.save(path)
 
 
-def _export_report(request: ExportRequest) -> bytes:
-    """Return the report that ``creases report`` writes, as HTML."""
+def _write_report(path: Path, spec: Mapping[str, Any], live: LiveRun, progress: Progress) -> None:
+    """Write the report that ``creases report`` writes."""
     from creases.show.report._growth import write_run_report
 
-    run, again = _saved_run(request.live), script(request.spec, request.live)
-    options: dict[str, Any] = {"model": f"{request.stem}.safetensors", "again": again}
-    options["progress"] = lambda *_: request.sign()
-    return _read_written("report.html", lambda path: write_run_report(run, path, **options))
+    again, model = script(spec, live), f"{path.stem}.safetensors"
+    write_run_report(live.saved_run(), path, model=model, again=again, progress=progress)
 
 
-def _export_animation(request: ExportRequest) -> bytes:
-    """Return the animation of the run on the first slice, with its curves and the network."""
+def _write_animation(path: Path, spec: Mapping[str, Any], live: LiveRun, progress: Progress) -> None:
+    """Write the animation of the run on the first slice, with its curves and the network."""
     from creases.show.report import animate_run
 
-    run, cut = _saved_run(request.live), next(iter(request.live.slices), None)
-    options: dict[str, Any] = {"cut": None if cut is None or not cut.name else cut, "frames": PICTURES}
-    options["progress"] = lambda *_: request.sign()
-    return _read_written("growth.gif", lambda path: animate_run(run, path, **options))
+    cut = next((cut for cut in live.slices[:1] if cut.name), None)
+    animate_run(live.saved_run(), path, cut=cut, frames=PICTURES, progress=progress)
 
 
-def _saved_run(live: LiveRun) -> SavedRun:
-    from creases.tables import SavedRun
-
-    return SavedRun(live.settings, live.data, live.history, tuple(live.snapshots), "")
-
-
-def _read_written(name: str, write: Callable[[Path], Any]) -> bytes:
-    """Return the bytes that a function writes to a file of this name."""
-    with scratch_folder() as folder:
-        path = folder / name
-        write(path)
-        return path.read_bytes()
-
-
-#: By name: the suffix of the file, its media type, and the function that makes it.
-_EXPORTS: Mapping[str, tuple[str, str, Callable[[ExportRequest], bytes]]] = {
-    "model": (
-        ".safetensors",
-        "application/octet-stream",
-        lambda request: _read_written("model.safetensors", request.live.net.save),
+_FORMATS: Formats = {
+    "model": (".safetensors", "application/octet-stream", lambda path, spec, live, progress: live.net.save(path)),
+    "onnx": (".onnx", "application/octet-stream", _write_onnx),
+    "report": (".html", "text/html", _write_report),
+    "animation": (".gif", "image/gif", _write_animation),
+    "code": (
+        ".py",
+        "text/x-python",
+        lambda path, spec, live, progress: path.write_text(script(spec, live), encoding="utf-8"),
     ),
-    "onnx": (".onnx", "application/octet-stream", _export_onnx),
-    "report": (".html", "text/html", _export_report),
-    "animation": (".gif", "image/gif", _export_animation),
-    "code": (".py", "text/x-python", lambda request: script(request.spec, request.live).encode()),
 }
 
 

@@ -12,11 +12,11 @@ from creases.errors import CreasesError, RequestError
 from creases.growth import GrowthConfig
 from creases.problems import Problem
 from creases.show._viewer._run import epochs_json, moment_json, record_json, run_json
-from creases.show.report._slices import multiply_slices, slice_frame, slices_json
+from creases.show.report._slices import Slice, choose_slices, multiply_slices, slice_frame, slices_json
 from creases.show.studio import _model_view as views
 from creases.show.studio._limits import Limits
 from creases.show.studio._page_input import check_integer
-from creases.tables import Experiment, RunSettings, Snapshots, TableSplit, data_box
+from creases.tables import Experiment, RunSettings, SavedRun, Snapshots, TableSplit, data_box
 
 if TYPE_CHECKING:
     from creases.growth import History, State
@@ -53,7 +53,11 @@ class LiveRun:
         self.data = TableSplit.from_problem(problem, settings.config)
         self.snapshots = Snapshots(self.data.scaling, max_snapshots=MAX_SNAPSHOTS, max_bytes=MAX_BYTES)
         self._experiment = Experiment(self.data, settings.config, snapshots=self.snapshots)
-        self.slices, self.multiples = views.first_slices(self._experiment.network, self.data)
+        first = next(iter(choose_slices(self._experiment.network, self.data)), None)  # none for one input
+        self.slices: list[Slice] = []
+        self.multiples = ""
+        if first is not None:
+            self._show_slice(first)
         self.log: list[bool | int | str] = []
         self._steps: deque[_Step] = deque(maxlen=limits.marks)
         self._before: Any = None  #: the state of the run before a growth step
@@ -142,6 +146,10 @@ class LiveRun:
         self._after(list(self.log), by_hand=True)
         self.log.append("grow")
 
+    def saved_run(self) -> SavedRun:
+        """Return the run so far as one of a folder."""
+        return SavedRun(self.settings, self.data, self.history, tuple(self.snapshots), "")
+
     def look(self) -> None:
         """Take a snapshot of the network as it is, if there is none of this epoch."""
         if not self.history.ended:
@@ -167,11 +175,13 @@ class LiveRun:
 
     def choose_slice(self, request: Mapping[str, Any]) -> None:
         """Show the slice that a page requests first, with its small multiples."""
-        first = views.make_slice(request, self.net, self.data)
-        self.multiples, multiples = multiply_slices(self.net, self.data, first)
-        self.slices = [first, *multiples]
+        self._show_slice(views.make_slice(request, self.net, self.data))
         self._frames.clear()
         self._regions.clear()
+
+    def _show_slice(self, first: Slice) -> None:
+        self.multiples, multiples = multiply_slices(self._experiment.network, self.data, first)
+        self.slices = [first, *multiples]
 
     def add_slice(self, request: Mapping[str, Any]) -> int:
         """Add the slice that a page requests; return its number."""

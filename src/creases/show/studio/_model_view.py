@@ -21,8 +21,6 @@ from creases.show.report._maps import NETWORKS, output_classes, samples_json
 from creases.show.report._page import run_without_growth
 from creases.show.report._slices import (
     Slice,
-    choose_slices,
-    multiply_slices,
     slice_along_columns,
     slice_through_rows,
     slices_json,
@@ -33,16 +31,6 @@ from creases.show.studio._page_input import check_real, check_text, render_error
 from creases.tables import TableSplit
 
 # Slices of the input space that the studio shows, and their frames.
-
-
-def first_slices(net: Network, data: TableSplit) -> tuple[list[Slice], str]:
-    """Return the initial slices, and the column of categories of those that are small multiples, "" without them.
-
-    There is none for one input, the input plane of two, that along the most important columns of more.
-    """
-    slices = choose_slices(net, data)[:1]
-    column, multiples = multiply_slices(net, data, slices[0]) if slices else ("", [])
-    return [*slices, *multiples], column
 
 
 def make_slice(request: Mapping[str, Any], net: Network, data: TableSplit) -> Slice:

@@ -195,8 +195,14 @@ def serve(
         timeout_graceful_shutdown=2,
         lifespan="on",
     )
+
+    def announce() -> None:
+        ready(address)
+        if browser:  # some browsers block their caller
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
     with listener:
-        _Server(config, lambda: _announce(address, browser, ready)).run(sockets=[listener])
+        _Server(config, announce).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
@@ -211,12 +217,6 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._on_start()
-
-
-def _announce(address: str, browser: bool, ready: Callable[[str], None]) -> None:
-    ready(address)
-    if browser:  # some browsers block their caller
-        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
 def _listen(port: int | None) -> socket.socket:

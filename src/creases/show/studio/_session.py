@@ -39,7 +39,8 @@ def main(pipe: Connection, limits: Limits, folder: str = "") -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C at the terminal ends the studio, which closes the pipe
     threading.Thread(target=_exit_with_studio, daemon=True).start()
     import_module(LIBRARIES)  # before memory is limited
-    _use_one_thread()
+    import_module("torch").set_num_threads(1)  # small batches train fastest so
+    import_module("threadpoolctl").threadpool_limits(1)
     limit_memory(limits.memory)
     try:
         _serve(pipe, limits, folder)
@@ -50,9 +51,15 @@ def main(pipe: Connection, limits: Limits, folder: str = "") -> None:
 def _serve(pipe: Connection, limits: Limits, folder: str) -> None:
     from creases.show.studio._controller import Controller
 
-    controller = Controller(
-        lambda message: pipe.send(_pack(message)), limits, lambda: pipe.send(("worked", controller.state)), folder
-    )
+    def say(message: dict[str, Any] | bytes | Export) -> None:
+        if isinstance(message, Export):
+            pipe.send(("export", *message))
+        elif isinstance(message, bytes):
+            pipe.send(("frame", message))
+        else:
+            pipe.send(("text", json.dumps(message, separators=(",", ":"), allow_nan=False)))
+
+    controller = Controller(say, limits, lambda: pipe.send(("worked", controller.state)), folder)
     warming = _warm_up(limits)
     pipe.send(("ready", controller.state))
     if folder:
@@ -68,30 +75,12 @@ def _serve(pipe: Connection, limits: Limits, folder: str) -> None:
             pipe.send(("handled", controller.state))
 
 
-def _pack(message: dict[str, Any] | bytes | Export) -> tuple[Any, ...]:
-    """Return a message for the pipe: its kind and its content."""
-    if isinstance(message, Export):
-        return "export", *message
-    if isinstance(message, bytes):
-        return "frame", message
-    return "text", json.dumps(message, separators=(",", ":"), allow_nan=False)
-
-
 def _exit_with_studio() -> None:
     """Exit when the studio ends, also during long work that does not read the pipe."""
     studio = multiprocessing.parent_process()
     if studio is not None:
         wait([studio.sentinel])
         os._exit(1)
-
-
-def _use_one_thread() -> None:
-    """Use one thread: small batches train fastest so."""
-    import torch
-    from threadpoolctl import threadpool_limits
-
-    torch.set_num_threads(1)
-    threadpool_limits(1)
 
 
 def _warm_up(limits: Limits) -> Iterator[None]:

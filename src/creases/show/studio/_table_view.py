@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import re
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -13,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from creases._text import plural
+from creases._text import format_change, format_value, plural
 from creases._typing import Floats
 from creases.errors import RequestError
 from creases.problems import Problem
 from creases.show._viewer._run import problem_json, score_name, to_json
 from creases.show.report._charts import column_charts, pair_chart
 from creases.show.report._page import run_without_growth
-from creases.show.studio._exports import Export
-from creases.show.studio._limits import Limits, scratch_folder
+from creases.show.studio._exports import Export, Formats, make_export
+from creases.show.studio._limits import Limits
 from creases.show.studio._page_input import check_integer, check_real, check_text
 from creases.tables import (
     LevelGraph,
@@ -164,8 +162,8 @@ class TableView:
         y = check_real(request.get("y"), "value", -1e300, 1e300)
         before = float(curve.knots[k])
         values = self._raise(curve.values[k], output, y - self._displayed(curve.values[k])[output])
-        place = f"{before:.6g}" if x == before else f"{x:.6g} instead of {before:.6g}"
-        label = f"{name}: {y:+.3g} at {place}"
+        place = format_value(x) + ("" if x == before else f" instead of {format_value(before)}")
+        label = f"{name}: {format_change(y, 3)} at {place}"
         return {"move": {name: {before: (x, tuple(values))}}}, label
 
     def change_level(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -180,12 +178,12 @@ class TableView:
         before = self.model.curves[name](np.array([knot]))[0]
         return {
             "move": {name: {knot: (knot, tuple(self._raise(before, output, y - shown)))}}
-        }, f"{column}: {y:+.3g} for {level}"
+        }, f"{column}: {format_change(y, 3)} for {level}"
 
     def change_remove(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         name, k, _ = self._knot(request)
         knot = float(self.model.curves[name].knots[k])
-        return {"remove": {name: [knot]}}, f"{name}: no knot at {knot:.6g}"
+        return {"remove": {name: [knot]}}, f"{name}: no knot at {format_value(knot)}"
 
     def change_flatten(self, request: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         name = check_text(request.get("column"), "column", 1000)
@@ -265,14 +263,8 @@ class TableView:
 
     def export(self, what: Any, name: Any) -> Export:
         """Return the model as a file: its folder as a ZIP file, ONNX, or its report."""
-        wanted = check_text(self.name if name is None else name, "name", 100)
-        stem = re.sub(r"[^\w-]+", "_", wanted).strip("_")[:60] or "model"
-        if not isinstance(what, str) or what not in _FILES:
-            raise RequestError(f"a model of a table is saved as {', '.join(_FILES)}")
-        suffix, media, make = _FILES[what]
         self._sign()
-        with scratch_folder() as folder:
-            return Export(f"{stem}{suffix}", media, make(self.model, folder, stem))
+        return make_export(_FORMATS, what, check_text(self.name if name is None else name, "name", 100), self.model)
 
 
 def _key(graph: NumberGraph | LevelGraph | PairGraph) -> tuple[bool, str]:
@@ -309,29 +301,21 @@ def _after(scores: Any) -> dict[str, float]:
     return {_PARTS[str(part)]: float(value) for part, value in scores["after"].items() if np.isfinite(value)}
 
 
-def _zip_model(model: TableModel, folder: Path, stem: str) -> bytes:
-    model.save(folder / stem)
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted((folder / stem).iterdir()):
-            archive.write(path, f"{stem}/{path.name}")
-    return content.getvalue()
+def _write_folder(path: Path, model: TableModel) -> None:
+    model.save(path.with_suffix(""))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(path.with_suffix("").iterdir()):
+            archive.write(file, f"{path.stem}/{file.name}")
 
 
-def _to_report(model: TableModel, folder: Path, stem: str) -> bytes:
+def _write_report(path: Path, model: TableModel) -> None:
     from creases.show.report._table_model import write_model_report
 
-    again = "The model was changed by hand in the studio."
-    return write_model_report(model, folder / f"{stem}.html", model_name=stem, again=again).read_bytes()
+    write_model_report(model, path, model_name=path.stem, again="The model was changed by hand in the studio.")
 
 
-#: By name: the suffix of the file, its media type, and the function that makes it.
-_FILES: Mapping[str, tuple[str, str, Callable[[TableModel, Path, str], bytes]]] = {
-    "folder": (".zip", "application/zip", _zip_model),
-    "onnx": (
-        ".onnx",
-        "application/octet-stream",
-        lambda model, folder, stem: model.export(folder / f"{stem}.onnx").path.read_bytes(),
-    ),
-    "report": (".html", "text/html", _to_report),
+_FORMATS: Formats = {
+    "folder": (".zip", "application/zip", _write_folder),
+    "onnx": (".onnx", "application/octet-stream", lambda path, model: model.export(path)),
+    "report": (".html", "text/html", _write_report),
 }

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from creases._display import Described
+from creases._document import Document
 from creases._text import common_decimals, format_fixed, format_percent, format_value
 from creases._typing import Bools, Floats
 from creases.errors import InputError
@@ -45,7 +47,7 @@ CLOSE, CLOSE_CHANCE = 1e-3, 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class PointsCard:
+class PointsCard(Described):
     """A model of curves as a card of points; print it.
 
     Points are those that are printed: following the card gives ``sums``, and ``bound`` is proved for all inputs from
@@ -88,6 +90,10 @@ class PointsCard:
         for entry in self.entries:
             lines += ["", *self._entry_lines(entry)]
         return [*lines, "", *self._notes()]
+
+    def describe(self) -> Document:
+        """Return the card as it is printed."""
+        return Document("Card of points", "", [{"title": "Card", "code": str(self)}], self.to_dict())
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
