@@ -243,7 +243,7 @@ def measure_rates(folder: Path) -> None:
     from creases._engines._local import Serial
     from creases.tables import CurveConfig
     from creases.tables._stages import penalized
-    from creases.tables._stages.basis import CurveBasis
+    from creases.tables._stages.basis import Basis, CurveBasis
     from creases.tables._stages.rows import Rows
     from creases.tables._streaming import passes
     from creases.tables._streaming.files import find_files
@@ -259,7 +259,7 @@ def measure_rates(folder: Path) -> None:
     columns, n = 1_000, 4_096
     X = np.random.default_rng(0).uniform(size=(n, columns))
     knots = [np.linspace(0, 1, 8 if j < 100 else 2) for j in range(columns)]
-    basis = CurveBasis.from_rows(X, np.ones(n), knots, np.full(columns, -1))
+    basis = Basis(CurveBasis.from_rows(X, np.ones(n), knots, np.full(columns, -1)))
     p = len(basis.penalty)
     rows = Rows(X, X[:, :1], np.ones(n), np.ones(n), 0)
     fit = penalized.Fit(basis, np.zeros((p, 1)), np.zeros(1), np.ones(1), np.ones(1), 1.0, ())

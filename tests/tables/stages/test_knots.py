@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from creases.tables._stages.basis import clip_outliers, quantile_knots, round_between, round_knots
+from creases.tables._stages.knots import clip_outliers, quantile_knots, round_between, round_knots
 
 
 def test_a_column_of_few_values_has_a_knot_at_each() -> None:

@@ -7,18 +7,18 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from creases.tables._stages import penalized
-from creases.tables._stages.basis import CurveBasis
+from creases.tables._stages.basis import Basis, CurveBasis
 from creases.tables._stages.families import NORMAL, Classes
 from creases.tables._stages.penalized import Fit, Shape, project, shape_rows
 from creases.tables._stages.rows import Rows
 
 
-def lines(X: np.ndarray, weight: np.ndarray) -> CurveBasis:
+def lines(X: np.ndarray, weight: np.ndarray) -> Basis:
     knots = [np.array([x.min(), x.max()]) for x in X.T]
-    return CurveBasis.from_rows(X, weight, knots, np.full(X.shape[1], -1))  # lines of numbers share a penalty
+    return Basis(CurveBasis.from_rows(X, weight, knots, np.full(X.shape[1], -1)))  # lines of numbers share a penalty
 
 
-def fit_penalized(basis: CurveBasis, rows: Rows, shapes: Sequence[Shape] = ()) -> Fit:
+def fit_penalized(basis: Basis, rows: Rows, shapes: Sequence[Shape] = ()) -> Fit:
     return penalized.fit_penalized(basis, rows, shapes)
 
 
@@ -60,7 +60,7 @@ def test_a_block_that_says_nothing_is_shrunk_to_nothing() -> None:
     rng = np.random.default_rng(3)
     x = rng.uniform(size=(500, 1))
     y = 2 * x + 0.1 * rng.normal(size=(500, 1))
-    basis = CurveBasis.from_rows(x, np.ones(500), [np.linspace(0, 1, 11)], np.array([-1]))
+    basis = Basis(CurveBasis.from_rows(x, np.ones(500), [np.linspace(0, 1, 11)], np.array([-1])))
     fit = fit_penalized(basis, Rows(x, y, np.ones(500), np.ones(500), NORMAL))
     assert fit.effective[1] < 2
     assert np.abs(fit.weights[1:]).max() < 0.5
@@ -79,7 +79,7 @@ def test_a_shape_holds_whatever_the_rows_say(shape: str) -> None:
     rng = np.random.default_rng(4)
     x = rng.uniform(-1, 1, size=(400, 1))
     y = np.sin(4 * x) + 0.1 * rng.normal(size=(400, 1))
-    basis = CurveBasis.from_rows(x, np.ones(400), [np.linspace(-1, 1, 11)], np.array([-1]))
+    basis = Basis(CurveBasis.from_rows(x, np.ones(400), [np.linspace(-1, 1, 11)], np.array([-1])))
     limits = shape_rows(basis, [shape])  # type: ignore[list-item]
     fit = fit_penalized(basis, Rows(x, y, np.ones(400), np.ones(400), NORMAL), [shape])  # type: ignore[list-item]
     assert (limits @ fit.weights).min() > 0
@@ -104,7 +104,7 @@ def test_errors_count_how_little_the_rows_say_of_penalties() -> None:
     rng = np.random.default_rng(2)
     x = rng.uniform(size=(200, 1))
     y = x + np.maximum(x - 0.5, 0) + 0.2 * rng.normal(size=(200, 1))
-    basis = CurveBasis.from_rows(x, np.ones(200), [np.linspace(0, 1, 9)], np.array([-1]))
+    basis = Basis(CurveBasis.from_rows(x, np.ones(200), [np.linspace(0, 1, 9)], np.array([-1])))
     fit = fit_penalized(basis, Rows(x, y, np.ones(200), np.ones(200), NORMAL))
     F, target = basis(x) - basis(x).mean(axis=0), y[:, 0] - y.mean()
     # the penalties of the last step are those under which its weights are the solution

@@ -20,9 +20,8 @@ from creases.tables._stages.families import Classes, Targets, family_with_exposu
 from creases.tables._stages.fit import FOLDS, choose_family
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.level_effects import add_effects
-from creases.tables._stages.pairs import Candidate, compare
 from creases.tables._stages.rows import Rows
-from creases.tables._stages.stages import UNIT_ERRORS, choose, fit_columns
+from creases.tables._stages.stages import UNIT_ERRORS, Candidate, choose, compare, fit_columns
 
 #: Rows that judge a column at most: as many as a small table has, whose curves have few pieces.
 TRIAL_ROWS = 3_500

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from creases._typing import Floats, Ints
 from creases.tables._split.rows import UniqueRows, fold_weights
 from creases.tables._split.split import least_keys, mix, row_keys
-from creases.tables._stages.basis import Basis, CurveBasis, PiecewiseLinear
+from creases.tables._stages.basis import Basis, CurveBasis, HiddenUnits, PiecewiseLinear
 from creases.tables._stages.families import NORMAL, Classes, Family, Power, Quantile, Targets, parse_family
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.level_effects import LevelEffects, add_effects, fit_effects
 from creases.tables._stages.model import Curve, CurveModel, Plane, Units
-from creases.tables._stages.pairs import Candidate, PairHinges, PlaneBasis
-from creases.tables._stages.penalized import (
-    STEPS,
-    Fit,
-    fit_penalized,
-    imitate,
-    mean_functions,
-    refit,
-)
+from creases.tables._stages.pairs import PurePair, project_out
+from creases.tables._stages.penalized import STEPS, Fit, fit_penalized, imitate, mean_functions, refit
 from creases.tables._stages.rows import Rows, mean_with_error
 from creases.tables._stages.simplify import eliminate, select_functions
-from creases.tables._stages.stages import SMALL, choose, describe_steps, fit_candidates, fit_columns, linear_steps
+from creases.tables._stages.stages import (
+    SMALL,
+    Candidate,
+    choose,
+    describe_steps,
+    fit_candidates,
+    fit_columns,
+    linear_steps,
+)
 from creases.tables._stages.trades import Trade, find_trades
 from creases.tables._stages.trend import continue_trend
-from creases.tables._stages.units import UnitBasis
 
 if TYPE_CHECKING:
     from creases.tables._streaming.encoded import StreamedRows
@@ -58,17 +58,15 @@ def parts_of_fit(
     curves = _center_levels(curves, inputs, dense, scale)
     intercept = center + scale * intercept
     planes: dict[str, Plane] = {}
-    at = len(basis.penalty)
-    for plane in _planes(fit, inputs, scale):
-        own = np.arange(at, at + len(plane.weights))
-        at += len(plane.weights)
-        mean = means[own] @ fit.weights[own] * scale
+    for plane, place in zip(_planes(fit, inputs, scale), fit.basis.places, strict=False):
+        mean = means[place] @ fit.weights[place] * scale
         intercept = intercept + mean
         plane, key = replace(plane, constant=plane.constant - mean), repr(plane.inputs)
         planes[key] = planes[key].add(plane) if key in planes else plane  # some folds may have had finer hinges
     units = _units(fit, taken, inputs, scale)
     if units is not None:
-        mean = (means[at:] @ fit.weights[at:] - means[: len(taken)] @ taken) * scale
+        place = fit.basis.places[-1]
+        mean = (means[place] @ fit.weights[place] - means[: len(taken)] @ taken) * scale
         intercept = intercept + mean
         units = replace(units, constant=units.constant - mean)
     return intercept, tuple(curves), tuple(planes.values()), units
@@ -121,34 +119,26 @@ def _errors(fit: Fit, inputs: Sequence[int], values: Floats) -> Floats:
 
 
 def _planes(fit: Fit, inputs: Inputs, scale: Floats) -> list[Plane]:
-    basis = fit.basis.base if isinstance(fit.basis, UnitBasis) else fit.basis
-    if not isinstance(basis, PlaneBasis):
-        return []
-    at, result = len(basis.curves.penalty), []
-    for pair, margin, offset, size in zip(basis.pairs, basis.margins, basis.offsets, basis.scales, strict=True):
-        weights = fit.weights[at : at + len(pair.first)] * (scale / size)
-        at += len(pair.first)
-        margins, shift = _functions(basis.curves, -margin @ weights, inputs)
-        by_input = {j: margins[j] for j in basis.curves.with_gaps(pair.features).tolist()}
-        result.append(Plane(pair, weights, by_input, shift - offset @ weights))
+    curves, result = fit.basis.curves, []
+    for plane, place in zip(fit.basis.planes, fit.basis.places, strict=False):
+        weights = fit.weights[place] * (scale / plane.scale)
+        margins, shift = _functions(curves, -plane.margin @ weights, inputs)
+        by_input = {j: margins[j] for j in curves.with_gaps(plane.hinges.features).tolist()}
+        result.append(Plane(plane.hinges, weights, by_input, shift - plane.offset @ weights))
     return result
 
 
 def _purify_units(fit: Fit, rows: Rows) -> tuple[Fit, Floats]:
     """Return a fit whose curves have what they can say of its units, and the weights (p, m) of curves they got."""
-    basis, curves = fit.basis, fit.basis.curves
+    units, curves = fit.basis.units, fit.basis.curves
     taken = np.zeros((len(curves.penalty), fit.weights.shape[1]))
-    if not isinstance(basis, UnitBasis):
+    if units is None:
         return fit, taken
-    n_units = len(basis.biases)
     root = np.sqrt(rows.weight / rows.weight.sum())[:, None]
-    F = basis(rows.X) * root
-    own = np.flatnonzero(np.isin(curves.feature, curves.with_gaps(np.flatnonzero(basis.weights.any(axis=0)))))
+    F = fit.basis(rows.X) * root
+    own = np.flatnonzero(np.isin(curves.feature, curves.with_gaps(np.flatnonzero(units.weights.any(axis=0)))))
     A = np.hstack([root, F[:, own]])
-    gram = A.T @ A
-    gram[np.diag_indices_from(gram)] += 1e-6 * np.trace(gram) / len(gram)
-    solution = np.linalg.solve(gram, A.T @ (F[:, -n_units:] @ fit.weights[-n_units:]))
-    taken[own] = solution[1:]
+    taken[own] = project_out(A, F[:, -len(units) :] @ fit.weights[-len(units) :])[1:]
     weights = fit.weights.copy()
     weights[: len(taken)] += taken
     return replace(fit, weights=weights), taken
@@ -156,18 +146,18 @@ def _purify_units(fit: Fit, rows: Rows) -> tuple[Fit, Floats]:
 
 def _units(fit: Fit, taken: Floats, inputs: Inputs, scale: Floats) -> Units | None:
     """Return the units without the weights (p, m) of curves that are taken out."""
-    basis = fit.basis
-    if not isinstance(basis, UnitBasis):
+    units, curves = fit.basis.units, fit.basis.curves
+    if units is None:
         return None
-    outputs = fit.weights[-len(basis.biases) :] / basis.deviation[:, None] * scale
-    functions, shift = _functions(basis.curves, -taken * scale, inputs)
-    own = basis.curves.with_gaps(np.unique(basis.curves.feature[taken.any(axis=1)]))
+    outputs = fit.weights[-len(units) :] / units.deviation[:, None] * scale
+    functions, shift = _functions(curves, -taken * scale, inputs)
+    own = curves.with_gaps(np.unique(curves.feature[taken.any(axis=1)]))
     margins = {j: functions[j] for j in own.tolist()}
     reasons = tuple(
         replace(reason, errors=tuple((np.array(reason.errors) * scale).tolist()) if reason.errors else ())
-        for reason in basis.reasons
+        for reason in units.reasons
     )
-    return Units(basis.knots, basis.weights, basis.biases, outputs, shift - basis.mean @ outputs, margins, reasons)
+    return Units(units.knots, units.weights, units.biases, outputs, shift - units.mean @ outputs, margins, reasons)
 
 
 #: Folds of a table with fewer rows than ``SMALL``; a larger one has a single held-out part of the same size.
@@ -370,65 +360,36 @@ def average_fits(fits: Sequence[Fit], max_planes: int) -> Fit:
     The planes that say most are kept, and the units of all fits, those that the fits share once. Each fit leaves the
     rows of its fold out; their mean, which has seen all, is surer by the share of these.
     """
-    seen = 1 - 1 / len(fits)
+    n, seen = len(fits), 1 - 1 / len(fits)
     curves = fits[0].basis.curves
     p, n_blocks = len(curves.penalty), int(curves.blocks.max()) + 1
-    weights = [np.mean([fit.weights[:p] for fit in fits], axis=0)]
-    effective = np.mean([fit.effective[:n_blocks] for fit in fits], axis=0)
-    basis: Basis = curves
-    planes = _sum_planes(fits)
-    if planes:
-        chosen = sorted(planes.values(), key=lambda each: -float(np.square(each.weights).sum()))[:max_planes]
-        basis = PlaneBasis(
-            curves,
-            tuple(each.pair for each in chosen),
-            tuple(each.source.margins[each.place] for each in chosen),
-            tuple(each.source.offsets[each.place] for each in chosen),
-            tuple(each.source.scales[each.place] for each in chosen),
-        )
-        weights += [each.weights / len(fits) for each in chosen]
-        effective = np.append(effective, [each.effective / len(fits) for each in chosen])
-    units = [(each, fit) for fit in fits if isinstance(each := fit.basis, UnitBasis)]
-    own = [fit.weights[-len(each.biases) :] / len(fits) for each, fit in units]
-    if units and all(each.weights is units[0][0].weights for each, _ in units):  # the same units in all folds
-        basis = replace(units[0][0], base=basis)
-        own = [np.sum(own, axis=0)]
-    elif units:
+    planes: dict[PurePair, tuple[Floats, float]] = {}  # sums over fits of weights (h, m) and effective parameters
+    for fit in fits:
+        for plane, place, effective in zip(fit.basis.planes, fit.basis.places, fit.effective[n_blocks:], strict=False):
+            weights, total = planes.get(plane, (np.zeros((len(plane), fit.weights.shape[1])), 0.0))
+            planes[plane] = weights + fit.weights[place], total + float(effective)
+    chosen = sorted(planes, key=lambda plane: -float(np.square(planes[plane][0]).sum()))[:max_planes]
+    parts = [np.mean([fit.weights[:p] for fit in fits], axis=0), *(planes[plane][0] / n for plane in chosen)]
+    freedoms = np.append(
+        np.mean([fit.effective[:n_blocks] for fit in fits], axis=0), [planes[plane][1] / n for plane in chosen]
+    )
+    pairs = [(each, fit.weights[-len(each) :] / n) for fit in fits if (each := fit.basis.units)]
+    units = pairs[0][0] if pairs else None
+    if units and all(each.weights is units.weights for each, _ in pairs):  # the same in all folds
+        parts.append(np.sum([weights for _, weights in pairs], axis=0))
+    elif units:  # trained together, without reasons
         names = ("weights", "biases", "mean", "deviation")
-        arrays: dict[str, Any] = {name: np.concatenate([getattr(each, name) for each, _ in units]) for name in names}
-        basis = UnitBasis(basis, units[0][0].knots, **arrays)  # units that were trained together have no reasons
+        arrays = {name: np.concatenate([getattr(each, name) for each, _ in pairs]) for name in names}
+        units = HiddenUnits(units.knots, **arrays)
+        parts += [weights for _, weights in pairs]
     if units:
-        weights += own
-        effective = np.append(effective, np.mean([fit.effective[-1] for fit in fits]))
+        freedoms = np.append(freedoms, np.mean([fit.effective[-1] for fit in fits]))
     return Fit(
-        basis,
-        np.concatenate(weights),
+        Basis(curves, tuple(chosen), units),
+        np.concatenate(parts),
         np.mean([fit.offset for fit in fits], axis=0),
-        np.ones(len(effective)),
-        effective,
+        np.ones(len(freedoms)),
+        freedoms,
         float(np.mean([fit.noise for fit in fits])),
         tuple(seen * np.mean([fit.covariance[c][:p, :p] for fit in fits], axis=0) for c in range(len(fits[0].offset))),
     )
-
-
-class _MeanPlane:
-    """What all fits say of a pair: sums of the weights (h, m) of its hinges and of effective parameters."""
-
-    def __init__(self, source: PlaneBasis, place: int, m: int) -> None:
-        self.source, self.place, self.pair = source, place, source.pairs[place]
-        self.weights: Floats = np.zeros((len(self.pair.first), m))
-        self.effective = 0.0
-
-
-def _sum_planes(fits: Sequence[Fit]) -> dict[PairHinges, _MeanPlane]:
-    result: dict[PairHinges, _MeanPlane] = {}
-    for fit in fits:
-        basis = fit.basis.base if isinstance(fit.basis, UnitBasis) else fit.basis
-        if isinstance(basis, PlaneBasis):
-            at, block = len(basis.curves.penalty), int(basis.curves.blocks.max()) + 1
-            for k, pair in enumerate(basis.pairs):
-                plane = result.setdefault(pair, _MeanPlane(basis, k, fit.weights.shape[1]))
-                plane.weights += fit.weights[at : at + len(pair.first)]
-                plane.effective += float(fit.effective[block + k])
-                at += len(pair.first)
-    return result

@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from creases._typing import Floats, Ints
-from creases.tables._stages.basis import CurveBasis
+from creases.tables._stages.basis import Basis
 from creases.tables._stages.inputs import Inputs
-from creases.tables._stages.pairs import Candidate, compare
 from creases.tables._stages.penalized import LARGEST, LEAST, Fit, fit_penalized
 from creases.tables._stages.rows import Rows
-from creases.tables._stages.stages import curve_basis
+from creases.tables._stages.stages import Candidate, compare, curve_basis
 
 #: How often functions and effects are fitted in turn; steps of the effects, the change of a penalty that ends them.
 TURNS, STEPS, PENALTY_CHANGE = 8, 60, 0.01
@@ -111,7 +110,7 @@ def add_effects(
     return rows, list(folds), levels
 
 
-def _fit_in_turn(basis: CurveBasis, rows: Rows, inputs: Inputs, levels: Mapping[int, int]) -> tuple[Fit, LevelEffects]:
+def _fit_in_turn(basis: Basis, rows: Rows, inputs: Inputs, levels: Mapping[int, int]) -> tuple[Fit, LevelEffects]:
     """Fit functions of columns and effects of levels to rows, each to what the other leaves.
 
     Turns are extrapolated (Anderson 1965): where a column is nearly a function of the levels, plain ones hardly move.
@@ -136,7 +135,7 @@ def _fit_in_turn(basis: CurveBasis, rows: Rows, inputs: Inputs, levels: Mapping[
     return fit, effects
 
 
-def _fit_within(basis: CurveBasis, rows: Rows, levels: Mapping[int, int]) -> Floats:
+def _fit_within(basis: Basis, rows: Rows, levels: Mapping[int, int]) -> Floats:
     """Return scores (n, m) of functions that differ between rows of the same levels as the targets do."""
     start = np.tile(rows.start(), (len(rows), 1))
     both = np.hstack([basis(rows.X), rows.pulls(start) * rows.weight[:, None] / rows.curvatures(start)])

@@ -14,7 +14,7 @@ from creases._schema import expect
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.tables._folder.records import read_record, write_record
-from creases.tables._stages.basis import PiecewiseLinear, add_functions, check_knots, spread_changes, spread_evenly
+from creases.tables._stages.basis import PiecewiseLinear, add_functions, check_knots, spread_changes, spread_inputs
 from creases.tables._stages.families import Link, apply_link, parse_family
 from creases.tables._stages.pairs import PairHinges
 
@@ -139,7 +139,7 @@ class Units:
 
     def spread(self, X: Floats) -> Floats:
         """Return the inputs as the units take them, (n, d), of encoded rows X (n, d)."""
-        return np.stack([spread_evenly(x, knots) for x, knots in zip(X.T, self.knots, strict=True)], axis=1)
+        return spread_inputs(X, self.knots)
 
     def __call__(self, X: Floats) -> Floats:
         """Return what encoded rows X (n, d) get, (n, m)."""

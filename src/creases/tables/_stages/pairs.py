@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
@@ -19,12 +18,12 @@ from creases.tables._stages.basis import (
     check_knots,
     spread_changes,
     spread_evenly,
-    spread_knots,
 )
-from creases.tables._stages.rows import Rows, mean_with_error
+from creases.tables._stages.knots import spread_knots
 
 if TYPE_CHECKING:
     from creases.tables._stages.penalized import Fit
+    from creases.tables._stages.rows import Rows
 
 #: Cells a side of the table of residuals that a pair of columns is ranked by.
 BINS = 8
@@ -150,16 +149,10 @@ class PairHinges:
 
     @classmethod
     def from_rows(
-        cls,
-        X: Floats,
-        copies: Floats,
-        curves: CurveBasis,
-        first: Variable,
-        second: Variable,
-        *,
-        is_fine: bool = False,
+        cls, rows: Rows, curves: CurveBasis, first: Variable, second: Variable, *, is_fine: bool = False
     ) -> PairHinges:
-        """Return the hinges of two variables on rows X (n, d) with copies (n,); two numbers may have finer ones."""
+        """Return the hinges of two variables on rows; two numbers may have finer ones."""
+        X, copies = rows.X, rows.copies
         if second.kind == "number" and first.kind != "number":
             first, second = second, first
         knots: dict[int, Floats] = {}
@@ -345,87 +338,49 @@ def _level_curves(
 
 
 @dataclass(frozen=True, eq=False)
-class PlaneBasis:
-    """Curves and planes: hinges of pairs from which what curves of the same columns can show is taken out."""
+class PurePair:
+    """Hinges of a pair from which what curves of the same columns can show is taken out, scaled to size 1."""
 
-    curves: CurveBasis
-    pairs: tuple[PairHinges, ...]
-    margins: tuple[Floats, ...]  #: of each pair: (p, h) weights of the curves' functions that are taken out
-    offsets: tuple[Floats, ...]  #: of each pair: (h,)
-    scales: tuple[float, ...]  #: of each pair
+    hinges: PairHinges
+    margin: Floats  #: (p, h) weights of the curves' functions that are taken out
+    offset: Floats  #: (h,)
+    scale: float
 
-    @classmethod
-    def from_rows(cls, X: Floats, weight: Floats, curves: CurveBasis, pairs: Sequence[PairHinges]) -> PlaneBasis:
-        """Return the basis, purified on rows X (n, d) with weights (n,)."""
-        root = np.sqrt(weight / weight.sum())[:, None]
-        F = curves(X) * root
-        pure = [_purify(F, root, curves, pair, X) for pair in pairs]
-        margins, offsets, scales = zip(*pure, strict=True)
-        return cls(curves, tuple(pairs), margins, offsets, scales)
+    def __len__(self) -> int:
+        """Return the number of hinges."""
+        return len(self.hinges.first)
 
-    @cached_property
-    def blocks(self) -> Ints:
-        """(p,) Those of the curves, and one for each pair."""
-        blocks = self.curves.blocks
-        sizes = [len(pair.first) for pair in self.pairs]
-        return np.concatenate([blocks, blocks.max() + 1 + np.repeat(np.arange(len(sizes)), sizes)])
-
-    @cached_property
-    def penalty(self) -> Floats:
-        """(p,) Those of the curves, and 1."""
-        return np.concatenate([self.curves.penalty, np.ones(sum(len(pair.first) for pair in self.pairs))])
-
-    def plane_slopes(self, j: int) -> Floats:
-        """Return rows (k, p) whose products with the weights are slopes of planes along feature j, a number.
-
-        To each is added a share of the slope of the feature's curve, so that the sum of all parts rises where none of
-        the products is negative.
-        """
-        p, at = len(self.penalty), len(self.curves.penalty)
-        own = np.flatnonzero(self.curves.feature == j)
-        readers = [pair for pair in self.pairs if j in pair.knots]
-        rows = [np.zeros((0, p))]
-        for pair, margin, scale in zip(self.pairs, self.margins, self.scales, strict=True):
-            place = slice(at, at + len(pair.first))
-            at += len(pair.first)
-            if j not in pair.knots:
-                continue
-            knots = np.unique(np.concatenate([self.curves.all_knots(j), pair.knots[j]]))
-            slopes = self.curves.slopes_of(j, knots)
-            families = pair.slope_patterns(j, knots)
-            share = 1.0 / (len(readers) * len(families))
-            for is_member, patterns in families:
-                for slope, pattern in zip(slopes, patterns, strict=True):
-                    row = np.zeros((len(pattern), p))
-                    row[:, own] = share * slope
-                    row[:, place] = (pattern * self.curves.span[j] - is_member * (slope @ margin[own])) / scale
-                    rows.append(row)
-        return np.concatenate(rows)
-
-    def __call__(self, X: Floats) -> Floats:
-        """Return all functions (n, p) at rows X (n, d)."""
-        F, parts = self.curves(X), []
-        for pair, margin, offset, scale in zip(self.pairs, self.margins, self.offsets, self.scales, strict=True):
-            own = np.flatnonzero(margin.any(axis=1))
-            parts.append((pair(X) - offset - F[:, own] @ margin[own]) / scale)
-        return np.hstack([F, *parts])
+    def __call__(self, X: Floats, F: Floats) -> Floats:
+        """Return the hinges (n, h) at rows X (n, d), at which the curves' functions are F (n, p)."""
+        own = np.flatnonzero(self.margin.any(axis=1))
+        return np.asarray((self.hinges(X) - self.offset - F[:, own] @ self.margin[own]) / self.scale)
 
 
-def _purify(F: Floats, root: Floats, curves: CurveBasis, pair: PairHinges, X: Floats) -> tuple[Floats, Floats, float]:
-    """Return what curves take out of a pair's hinges: weights (p, h) and constants (h,), and the size of the rest.
+class Purifier:
+    """Takes what curves can show out of hinges of pairs, by rows."""
 
-    F (n, p) are the curves' functions at rows X (n, d) times the roots (n, 1) of the rows' weights.
-    """
-    columns = np.flatnonzero(np.isin(curves.feature, curves.with_gaps(pair.features)))
-    A = np.hstack([root, F[:, columns]])
-    Z = pair(X) * root
+    def __init__(self, rows: Rows, curves: CurveBasis) -> None:
+        self._X, self._curves = rows.X, curves
+        self._root = np.sqrt(rows.weight / rows.weight.sum())[:, None]
+        self._F = curves(rows.X) * self._root
+
+    def __call__(self, hinges: PairHinges) -> PurePair:
+        """Return the hinges without their projections on the curves of their columns, and the size of the rest."""
+        columns = np.flatnonzero(np.isin(self._curves.feature, self._curves.with_gaps(hinges.features)))
+        A = np.hstack([self._root, self._F[:, columns]])
+        Z = hinges(self._X) * self._root
+        weights = project_out(A, Z)
+        margin = np.zeros((self._F.shape[1], Z.shape[1]))
+        margin[columns] = weights[1:]
+        rest = float(np.sqrt(((Z - A @ weights) ** 2).sum() / max(Z.shape[1], 1)))
+        return PurePair(hinges, margin, weights[0], max(rest, 1e-3))
+
+
+def project_out(A: Floats, Z: Floats) -> Floats:
+    """Return the weights (q, k) with which functions A (n, q) are nearest to others Z (n, k)."""
     gram = A.T @ A
     gram[np.diag_indices_from(gram)] += 1e-6 * np.trace(gram) / len(gram)
-    weights = np.linalg.solve(gram, A.T @ Z)
-    margin = np.zeros((F.shape[1], Z.shape[1]))
-    margin[columns] = weights[1:]
-    rest = float(np.sqrt(((Z - A @ weights) ** 2).sum() / max(Z.shape[1], 1)))
-    return margin, weights[0], max(rest, 1e-3)
+    return np.asarray(np.linalg.solve(gram, A.T @ Z))
 
 
 def _largest(fit: Fit, rows: Rows, variables: Sequence[Variable]) -> list[Variable]:
@@ -445,73 +400,33 @@ class PairLibrary:
     """Hinges of pairs of columns for the same rows, each computed once."""
 
     def __init__(self, rows: Rows, curves: CurveBasis) -> None:
-        self._X, self._copies, self.curves = rows.X, rows.copies, curves
-        self._root = np.sqrt(rows.weight / rows.weight.sum())[:, None]
-        self._F = curves(rows.X) * self._root
-        self._pairs: dict[tuple[int, int, bool], tuple[PairHinges, Any]] = {}
+        self._rows, self._curves = rows, curves
+        self._purify = Purifier(rows, curves)
+        self._pairs: dict[tuple[int, int, bool], PurePair | None] = {}
 
-    def rank(self, rows: Rows, fit: Fit, variables: Sequence[Variable], count: int) -> list[PairHinges]:
+    def rank(self, rows: Rows, fit: Fit, variables: Sequence[Variable], count: int) -> list[PurePair]:
         """Return the pairs of variables that explain most of what a fit leaves unexplained in rows."""
         residuals = rows.pulls(fit(rows.X))
         ranked = rank_pairs(rows.X, residuals, rows.weight, _largest(fit, rows, variables))
-        pairs = [self._pair(first, second) for _, first, second in ranked[:count]]
-        return [pair for pair in pairs if len(pair.first)]
-
-    def basis(self, pairs: Sequence[PairHinges]) -> PlaneBasis:
-        """Return curves and planes of pairs."""
-        known = dict(self._pairs.values())
-        margins, offsets, scales = zip(*(known[pair] for pair in pairs), strict=True)
-        return PlaneBasis(self.curves, tuple(pairs), margins, offsets, scales)
+        pairs = [self._find(first, second) for _, first, second in ranked[:count]]
+        return [pair for pair in pairs if pair is not None]
 
     def refine(self, fit: Fit) -> Basis:
         """Return the planes of a fit, those of two numbers that use most of their freedom with finer ones instead."""
-        basis = fit.basis
-        assert isinstance(basis, PlaneBasis)
-        used = fit.effective[int(self.curves.blocks.max()) + 1 :]
-        pairs, at = list(basis.pairs), len(self.curves.penalty)
+        planes, m = list(fit.basis.planes), fit.weights.shape[1]
+        used = fit.effective[int(self._curves.blocks.max()) + 1 :]
         sizes = []
-        for k, (pair, freedom) in enumerate(zip(basis.pairs, used, strict=True)):
-            size = float(np.square(fit.weights[at : at + len(pair.first)]).sum())
-            at += len(pair.first)
-            if pair.variables[1].kind == "number" and freedom > SATURATED * len(pair.first) * fit.weights.shape[1]:
-                sizes.append((-size, k))
+        for k, (plane, place, freedom) in enumerate(zip(planes, fit.basis.places, used, strict=True)):
+            if plane.hinges.variables[1].kind == "number" and freedom > SATURATED * len(plane) * m:
+                sizes.append((-float(np.square(fit.weights[place]).sum()), k))
         for _, k in sorted(sizes)[:MAX_FINER]:
-            pairs[k] = self._pair(*pairs[k].variables, is_fine=True)
-        return basis if all(a is b for a, b in zip(pairs, basis.pairs, strict=True)) else self.basis(pairs)
+            planes[k] = self._find(*planes[k].hinges.variables, is_fine=True) or planes[k]
+        return Basis(self._curves, tuple(planes)) if sizes else fit.basis
 
-    def _pair(self, first: Variable, second: Variable, *, is_fine: bool = False) -> PairHinges:
+    def _find(self, first: Variable, second: Variable, *, is_fine: bool = False) -> PurePair | None:
+        """Return the hinges of two variables; None where these have too few rows."""
         key = (int(first.features[0]), int(second.features[0]), is_fine)
         if key not in self._pairs:
-            pair = PairHinges.from_rows(self._X, self._copies, self.curves, first, second, is_fine=is_fine)
-            pure = _purify(self._F, self._root, self.curves, pair, self._X) if len(pair.first) else None
-            self._pairs[key] = pair, pure
-        return self._pairs[key][0]
-
-
-# Fits of every stage on folds, and their losses on held-out rows.
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """A stage fitted to each fold."""
-
-    stage: str  #: "linear", "curves", "3 planes", ...
-    fits: tuple[Fit, ...]  #: of each fold
-    losses: Floats  #: (n,) of the held-out rows of all folds
-    bases: tuple[Basis, ...] = ()  #: of each fold, for the model, where fits are judged with units of their own
-
-    @classmethod
-    def from_fits(cls, stage: str, fits: Sequence[Fit], held: Sequence[Rows], bases: Sequence[Basis] = ()) -> Candidate:
-        """Judge fits by the rows that their folds hold out."""
-        losses = [out.losses(fit(out.X)) for fit, out in zip(fits, held, strict=True)]
-        return cls(stage, tuple(fits), np.concatenate(losses), tuple(bases))
-
-
-def mean_loss(candidate: Candidate, held: Sequence[Rows]) -> float:
-    """Return the mean loss of held-out rows."""
-    return float(np.average(candidate.losses, weights=np.concatenate([each.weight for each in held])))
-
-
-def compare(before: Candidate, after: Candidate, held: Sequence[Rows]) -> tuple[float, float]:
-    """Return by how much the mean loss of held-out rows falls, and the standard error of that difference."""
-    return mean_with_error(before.losses - after.losses, held)
+            hinges = PairHinges.from_rows(self._rows, self._curves, first, second, is_fine=is_fine)
+            self._pairs[key] = self._purify(hinges) if len(hinges.first) else None
+        return self._pairs[key]

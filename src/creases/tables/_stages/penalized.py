@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import nnls
 
 from creases._typing import Floats
-from creases.tables._stages.basis import Basis, CurveBasis
+from creases.tables._stages.basis import Basis
 from creases.tables._stages.rows import Rows, RowSource
 
 # Shapes of curves that hold by construction: rising, falling, convex.
@@ -33,20 +33,39 @@ def shape_rows(basis: Basis, shapes: Sequence[Shape]) -> Floats:
     for j, shape in enumerate(shapes):
         if shape not in ("rising", "falling", "convex") or j not in curves.lines:
             continue
-        slopes = _slopes(curves, j, curves.all_knots(j), len(basis.penalty))
+        knots = curves.all_knots(j)
+        slopes = np.zeros((len(knots) - 1, len(basis.penalty)))
+        slopes[:, np.flatnonzero(curves.feature == j)] = curves.slopes_of(j, knots)
         if shape == "convex":
             rows.append(np.diff(slopes, axis=0))
             continue
         sign = 1.0 if shape == "rising" else -1.0
-        rows += [sign * slopes, sign * basis.plane_slopes(j)]
+        rows += [sign * slopes, sign * _plane_slopes(basis, j)]
     return np.concatenate(rows) if rows else np.zeros((0, len(basis.penalty)))
 
 
-def _slopes(curves: CurveBasis, j: int, knots: Floats, p: int) -> Floats:
-    """Return the slopes (pieces, p) of feature j's functions between knots, over the feature's range."""
-    slopes = np.zeros((len(knots) - 1, p))
-    slopes[:, np.flatnonzero(curves.feature == j)] = curves.slopes_of(j, knots)
-    return slopes
+def _plane_slopes(basis: Basis, j: int) -> Floats:
+    """Return rows (k, p) whose products with the weights are slopes of planes along feature j, a number.
+
+    To each is added a share of the slope of the feature's curve, so that the sum of all parts rises where none of
+    the products is negative. Units do not read features with a shape.
+    """
+    curves, p = basis.curves, len(basis.penalty)
+    own = np.flatnonzero(curves.feature == j)
+    readers = [pair for pair in zip(basis.planes, basis.places, strict=False) if j in pair[0].hinges.knots]
+    rows = [np.zeros((0, p))]
+    for plane, place in readers:
+        knots = np.unique(np.concatenate([curves.all_knots(j), plane.hinges.knots[j]]))
+        slopes = curves.slopes_of(j, knots)
+        families = plane.hinges.slope_patterns(j, knots)
+        share = 1.0 / (len(readers) * len(families))
+        for is_member, patterns in families:
+            for slope, pattern in zip(slopes, patterns, strict=True):
+                row = np.zeros((len(pattern), p))
+                row[:, own] = share * slope
+                row[:, place] = (pattern * curves.span[j] - is_member * (slope @ plane.margin[own])) / plane.scale
+                rows.append(row)
+    return np.concatenate(rows)
 
 
 def project(weights: Floats, inverse: Floats, rows: Floats) -> Floats:

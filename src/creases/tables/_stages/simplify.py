@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from creases._typing import Bools, Floats, Ints
-from creases.tables._stages.basis import Basis, CurveBasis, round_knots
-from creases.tables._stages.pairs import PlaneBasis
+from creases.tables._stages.basis import Basis, CurveBasis
+from creases.tables._stages.knots import round_knots
+from creases.tables._stages.pairs import Purifier
 from creases.tables._stages.penalized import Fit, invert, prediction_forms
 from creases.tables._stages.rows import Rows
-from creases.tables._stages.units import UnitBasis
 
 #: Effective parameters of a block that is as good as none.
 NEGLIGIBLE = 0.02
@@ -69,9 +69,8 @@ def _needed_lines(basis: Basis, chosen: Ints) -> Bools:
     curves = basis.curves
     is_round = curves.is_circle[curves.feature] & (np.arange(len(curves.feature)) >= len(curves.lines))
     readers = [np.array([] if rounded else [j], np.int64) for j, rounded in zip(curves.feature, is_round, strict=True)]
-    planes = basis.base if isinstance(basis, UnitBasis) else basis
-    if isinstance(planes, PlaneBasis):
-        readers += [curves.with_gaps(pair.features) for pair in planes.pairs for _ in pair.first]
+    for plane in basis.planes:
+        readers += [curves.with_gaps(plane.hinges.features)] * len(plane)
     readers += [np.zeros(0, np.int64)] * (len(basis.penalty) - len(readers))
     line = np.where(chosen < len(curves.lines), curves.lines[np.minimum(chosen, len(curves.lines) - 1)], -1)
     needs = np.stack([np.isin(line, readers[k]) for k in chosen.tolist()])
@@ -88,11 +87,8 @@ def _live_functions(basis: Basis, effective: Floats) -> Bools:
     mask = effective[basis.blocks] > NEGLIGIBLE
     curves, n_lines = basis.curves, len(basis.curves.lines)
     read = [curves.feature_of_bend[mask[n_lines : len(curves.penalty)]]]
-    planes, at = basis.base if isinstance(basis, UnitBasis) else basis, len(curves.penalty)
-    if isinstance(planes, PlaneBasis):
-        for pair in planes.pairs:
-            read += [curves.with_gaps(pair.features)] if mask[at : at + len(pair.first)].any() else []
-            at += len(pair.first)
+    for plane, place in zip(basis.planes, basis.places, strict=False):
+        read += [curves.with_gaps(plane.hinges.features)] if mask[place].any() else []
     mask[:n_lines] |= np.isin(curves.lines, np.concatenate(read))
     if not mask[:n_lines].any():
         mask[effective[basis.blocks[:n_lines]].argmax()] = True
@@ -104,11 +100,11 @@ def drop_idle_functions(fits: Sequence[Fit], rows: Rows) -> list[Fit]:
 
     Of very many lines, those without an effect in any of them go too.
     """
-    basis = fits[0].basis.curves
+    basis, n_lines = fits[0].basis, len(fits[0].basis.curves.lines)
     live = _live_functions(basis, np.max([fit.effective for fit in fits], axis=0))
-    live[: len(basis.lines)] |= len(basis.lines) <= MANY_LINES
+    live[:n_lines] |= n_lines <= MANY_LINES
     kept = np.flatnonzero(live)
-    few = _select_curves(basis, rows, live, keep_knots=True)
+    few = Basis(_select_curves(basis.curves, rows, live, keep_knots=True))
     blocks = np.unique(basis.blocks[kept])
     return [
         replace(
@@ -140,19 +136,8 @@ def _select_curves(curves: CurveBasis, rows: Rows, mask: Bools, *, keep_knots: b
 
 def select_functions(basis: Basis, rows: Rows, mask: Bools) -> Basis:
     """Return the functions of a mask (p,) as a basis, knots at round numbers."""
-    if isinstance(basis, UnitBasis):
-        n_base = len(basis.base.penalty)
-        base = select_functions(basis.base, rows, mask[:n_base])
-        kept = np.flatnonzero(mask[n_base:])
-        return basis.select(base, kept) if len(kept) else base
-    curves = basis.curves
-    few = _select_curves(curves, rows, mask)
-    if not isinstance(basis, PlaneBasis):
-        return few
-    at, pairs = len(curves.penalty), []
-    for pair in basis.pairs:
-        chosen = np.flatnonzero(mask[at : at + len(pair.first)])
-        at += len(pair.first)
-        if len(chosen):
-            pairs.append(pair.select(chosen))
-    return PlaneBasis.from_rows(rows.X, rows.weight, few, pairs) if pairs else few
+    few = _select_curves(basis.curves, rows, mask)
+    chosen = [np.flatnonzero(mask[place]) for place in basis.places]
+    pairs = [plane.hinges.select(kept) for plane, kept in zip(basis.planes, chosen, strict=False) if len(kept)]
+    units = basis.units.select(chosen[-1]) if basis.units and len(chosen[-1]) else None
+    return Basis(few, tuple(map(Purifier(rows, few), pairs)), units)

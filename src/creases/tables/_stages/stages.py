@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from creases._typing import Bools, Ints
-from creases.tables._stages.basis import (
-    Basis,
-    CurveBasis,
-    clip_outliers,
-    close_circle,
-    find_ramps,
-    is_rough,
-    quantile_knots,
-)
+from creases._typing import Bools, Floats, Ints
+from creases.tables._stages.basis import Basis, CurveBasis, HiddenUnits
 from creases.tables._stages.inputs import Inputs
+from creases.tables._stages.knots import clip_outliers, close_circle, find_ramps, is_rough, quantile_knots
 from creases.tables._stages.model import CurveModel, Step
-from creases.tables._stages.pairs import Candidate, PairLibrary, compare, mean_loss
+from creases.tables._stages.pairs import PairLibrary
 from creases.tables._stages.penalized import STEPS, Fit, fit_penalized
-from creases.tables._stages.rows import Rows
+from creases.tables._stages.rows import Rows, mean_with_error
 from creases.tables._stages.simplify import NEGLIGIBLE, drop_idle_functions
-from creases.tables._stages.units import UnitBasis, grow_units_of_folds, train_units, unit_knots
+from creases.tables._stages.units import grow_units_of_folds, train_units, unit_knots
 
 #: Rows of a table below which it is small: folds instead of one held-out part, and fewer pieces of curves.
 SMALL = 4_000
@@ -69,6 +62,27 @@ LEAST_UNEXPLAINED_GAIN = 1e-3
 Folds = Sequence[tuple[Rows, Rows]]
 
 
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A stage fitted to each fold."""
+
+    stage: str  #: "linear", "curves", "3 planes", ...
+    fits: tuple[Fit, ...]  #: of each fold
+    losses: Floats  #: (n,) of the held-out rows of all folds
+    bases: tuple[Basis, ...] = ()  #: of each fold, for the model, where fits are judged with units of their own
+
+    @classmethod
+    def from_fits(cls, stage: str, fits: Sequence[Fit], held: Sequence[Rows]) -> Candidate:
+        """Judge fits by the rows that their folds hold out."""
+        losses = [out.losses(fit(out.X)) for fit, out in zip(fits, held, strict=True)]
+        return cls(stage, tuple(fits), np.concatenate(losses))
+
+
+def compare(before: Candidate, after: Candidate, held: Sequence[Rows]) -> tuple[float, float]:
+    """Return by how much the mean loss of held-out rows falls, and the standard error of that difference."""
+    return mean_with_error(before.losses - after.losses, held)
+
+
 def fit_candidates(rows: Rows, folds: Folds, inputs: Inputs, columns: list[Candidate] | None = None) -> list[Candidate]:
     """Fit every stage to the first part of each fold, and judge it by the second.
 
@@ -97,7 +111,7 @@ def fit_columns(rows: Rows, folds: Folds, inputs: Inputs) -> list[Candidate]:
     """
     tested = [out for _, out in folds]
     straight = curve_basis(rows, inputs, np.zeros(len(inputs.names), bool))
-    n_steps = linear_steps(straight)
+    n_steps = linear_steps(straight.curves)
     linear = _on_folds(
         "linear", folds, lambda _: straight, partial(fit_penalized, shapes=inputs.shapes, n_steps=n_steps)
     )
@@ -124,7 +138,7 @@ def _curve_candidates(
     rows: Rows,
     folds: Folds,
     inputs: Inputs,
-    basis: CurveBasis,
+    basis: Basis,
     starts: Sequence[Fit],
     rival: Candidate | None = None,
 ) -> list[Candidate]:
@@ -132,7 +146,7 @@ def _curve_candidates(
 
     None either if they do not beat the rival on the first fold.
     """
-    if len(basis.feature_of_bend) == 0:
+    if len(basis.curves.feature_of_bend) == 0:
         return []
     fit_folds = partial(_on_folds, stage, folds, lambda _: basis, partial(fit_penalized, shapes=inputs.shapes), starts)
     first = fit_folds(until=1)
@@ -142,7 +156,7 @@ def _curve_candidates(
     return [Candidate.from_fits(stage, drop_idle_functions(dense.fits, rows), [out for _, out in folds])]
 
 
-def _rough_basis(rows: Rows, folds: Folds, inputs: Inputs, best: Candidate) -> CurveBasis | None:
+def _rough_basis(rows: Rows, folds: Folds, inputs: Inputs, best: Candidate) -> Basis | None:
     """Return curves with more knots, and jumps, for columns on which held-out residuals still depend; None if none do.
 
     As many pieces are tried as rows can pay for: their penalties choose the smoothness.
@@ -166,7 +180,7 @@ def _rough_basis(rows: Rows, folds: Folds, inputs: Inputs, best: Candidate) -> C
             ramps[j] = places[(np.diff(places, axis=1)[:, 0] > 0)]
     lines = np.union1d(curves.lines, rough)
     options: dict[str, Any] = {"ramps": ramps, "lines": lines, "is_circle": curves.is_circle, "gaps": curves.gaps}
-    return CurveBasis.from_rows(rows.X, rows.weight, knots, inputs.groups, **options)
+    return Basis(CurveBasis.from_rows(rows.X, rows.weight, knots, inputs.groups, **options))
 
 
 def _plane_candidates(rows: Rows, folds: Folds, inputs: Inputs, curves: Candidate) -> list[Candidate]:
@@ -184,7 +198,7 @@ def _plane_candidates(rows: Rows, folds: Folds, inputs: Inputs, curves: Candidat
             break
         if k == 2 and choose(result, tested) is not result[-1]:
             break
-        bases = [library.basis(each[:n]) for each in pairs]
+        bases = [Basis(curves.fits[0].basis.curves, tuple(each[:n])) for each in pairs]
         if k and max(len(basis.penalty) for basis in bases) > MOST_FUNCTIONS:
             break
         result.append(_on_folds(f"{n} planes", folds, bases.__getitem__, fit, result[-1].fits))
@@ -216,12 +230,12 @@ class _UnitTrainer:
 
     def __init__(self, rows: Rows, folds: Folds, inputs: Inputs, base: Candidate) -> None:
         self._rows, self._folds, self._inputs, self._base = rows, folds, inputs, base
-        self._knots = unit_knots(rows.X, rows.copies, base.fits[0].basis.curves, inputs)
+        self._knots = unit_knots(rows, base.fits[0].basis.curves, inputs)
 
-    def _train_fold(self, k: int) -> UnitBasis:
+    def _train_fold(self, k: int) -> Basis:
         (train, _), fit = self._folds[k], self._base.fits[k]
         weights, biases = train_units(train, fit, self._knots, self._inputs, seed=k)
-        return UnitBasis.from_rows(self._rows.X, self._rows.weight, fit.basis, self._knots, weights, biases)
+        return replace(fit.basis, units=HiddenUnits.from_rows(self._rows, self._knots, weights, biases))
 
     @cached_property
     def _first(self) -> Candidate:
@@ -284,7 +298,7 @@ def _bending_inputs(rows: Rows, inputs: Inputs, fits: Sequence[Fit]) -> Bools:
     return np.asarray(chosen & inputs.may_bend)
 
 
-def curve_basis(rows: Rows, inputs: Inputs, is_bent: Bools, lines: Ints | None = None) -> CurveBasis:
+def curve_basis(rows: Rows, inputs: Inputs, is_bent: Bools, lines: Ints | None = None) -> Basis:
     """Return the lines of inputs, with knots of those that are bent (d,)."""
     most = PIECES if rows.copies.sum() < SMALL else MORE_PIECES
     n_pieces = min(most, max(_count_pieces(rows) // max(int(is_bent.sum()), 1), LEAST_PIECES))
@@ -302,7 +316,7 @@ def curve_basis(rows: Rows, inputs: Inputs, is_bent: Bools, lines: Ints | None =
         knots.append(each)
     is_circle = np.array([circle is not None for circle in inputs.circles])
     options: dict[str, Any] = {"lines": lines, "is_circle": is_circle, "gaps": inputs.gaps}
-    return CurveBasis.from_rows(rows.X, rows.weight, knots, inputs.groups, **options)
+    return Basis(CurveBasis.from_rows(rows.X, rows.weight, knots, inputs.groups, **options))
 
 
 def choose(judged: Sequence[Candidate], held: Sequence[Rows]) -> Candidate:
@@ -341,6 +355,8 @@ def describe_steps(
         active = [fit.effective[fit.basis.blocks][len(fit.basis.curves.lines) :] > NEGLIGIBLE for fit in each.fits]
         bends = float(model.n_bends if each is kept else np.mean([part.sum() for part in active]))
         n_planes = len(model.planes) if each is kept else 0
-        steps.append(Step(each.stage, mean_loss(each, held), gain, error, bends, each is kept, n_planes))
+        steps.append(
+            Step(each.stage, mean_with_error(each.losses, held)[0], gain, error, bends, each is kept, n_planes)
+        )
         before = each if gain > error or each is kept else before
     return tuple(steps)

@@ -10,8 +10,8 @@ import numpy as np
 from creases.tables._split.rows import UniqueRows
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.model import CurveModel
-from creases.tables._stages.pairs import Candidate
 from creases.tables._stages.rows import Rows, mean_with_error
+from creases.tables._stages.stages import Candidate
 
 #: Share of the rows that are before the last stretch of time.
 STRETCH = 0.8

@@ -1,19 +1,19 @@
-"""Hidden units for what curves and planes leave, trained together."""
+"""Hidden units for what curves and planes leave: trained together, or grown one fold at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Bools, Floats, Ints
-from creases.tables._stages.basis import Basis, CurveBasis, spread_evenly, spread_knots
+from creases.tables._stages.basis import Basis, CurveBasis, HiddenUnits, spread_inputs
 from creases.tables._stages.families import Family
 from creases.tables._stages.inputs import Inputs
+from creases.tables._stages.knots import spread_knots
 from creases.tables._stages.model import Reason
 from creases.tables._stages.penalized import Fit
 from creases.tables._stages.rows import Rows
@@ -22,81 +22,10 @@ if TYPE_CHECKING:
     from creases.growth import GrownUnits
 
 
-# Hidden units that read many columns, as functions beside curves and planes.
-
-
-@dataclass(frozen=True, eq=False)
-class UnitBasis:
-    """The functions of another basis, then units ``relu(u @ weights.T + biases)`` with mean 0 and deviation 1."""
-
-    base: Basis
-    knots: tuple[Floats, ...]  #: of each input: those of its transform u
-    weights: Floats  #: (h, d)
-    biases: Floats  #: (h,)
-    mean: Floats  #: (h,)
-    deviation: Floats  #: (h,)
-    reasons: tuple[Reason, ...] = ()  #: of each unit that grew
-
-    @classmethod
-    def from_rows(
-        cls,
-        X: Floats,
-        weight: Floats,
-        base: Basis,
-        knots: tuple[Floats, ...],
-        weights: Floats,
-        biases: Floats,
-        reasons: tuple[Reason, ...] = (),
-    ) -> UnitBasis:
-        """Return the basis, centred on rows X (n, d) with weights (n,)."""
-        hidden = np.maximum(spread_inputs(X, knots) @ weights.T + biases, 0.0)
-        share = weight / weight.sum()
-        mean = share @ hidden
-        deviation = np.sqrt(share @ (hidden - mean) ** 2)
-        deviation[deviation < 1e-9] = 1.0
-        return cls(base, knots, weights, biases, mean, deviation, reasons)
-
-    @property
-    def curves(self) -> CurveBasis:
-        """Those of single features."""
-        return self.base.curves
-
-    @cached_property
-    def blocks(self) -> Ints:
-        """(p,) Those of the base, and one for all units."""
-        blocks = self.base.blocks
-        return np.append(blocks, np.full(len(self.biases), blocks.max() + 1))
-
-    @cached_property
-    def penalty(self) -> Floats:
-        """(p,) Those of the base, and 1."""
-        return np.append(self.base.penalty, np.ones(len(self.biases)))
-
-    def __call__(self, X: Floats) -> Floats:
-        """Return all functions (n, p) at rows X (n, d)."""
-        hidden = np.maximum(spread_inputs(X, self.knots) @ self.weights.T + self.biases, 0.0)
-        return np.hstack([self.base(X), (hidden - self.mean) / self.deviation])
-
-    def plane_slopes(self, j: int) -> Floats:
-        """Return those of the base, (k, p): units do not read features with a shape."""
-        return np.pad(self.base.plane_slopes(j), ((0, 0), (0, len(self.biases))))
-
-    def select(self, base: Basis, kept: Ints) -> UnitBasis:
-        """Return these with another base and only some of the units, by number."""
-        weights, biases = self.weights[kept], self.biases[kept]
-        reasons = tuple(self.reasons[k] for k in kept.tolist()) if self.reasons else ()
-        return UnitBasis(base, self.knots, weights, biases, self.mean[kept], self.deviation[kept], reasons)
-
-
-def spread_inputs(X: Floats, knots: Sequence[Floats]) -> Floats:
-    """Return the inputs (n, d) as units take them."""
-    return np.stack([spread_evenly(x, each) for x, each in zip(X.T, knots, strict=True)], axis=1)
-
-
-def unit_knots(X: Floats, copies: Floats, curves: CurveBasis, inputs: Inputs) -> tuple[Floats, ...]:
+def unit_knots(rows: Rows, curves: CurveBasis, inputs: Inputs) -> tuple[Floats, ...]:
     """Return the knots of each input's transform: spread evenly by a few pieces if it is a number."""
     return tuple(
-        spread_knots(X[:, j], copies, curves.knots[j]) if numeric else np.zeros(1)
+        spread_knots(rows.X[:, j], rows.copies, curves.knots[j]) if numeric else np.zeros(1)
         for j, numeric in enumerate(inputs.is_numeric)
     )
 
@@ -191,14 +120,14 @@ SMALL_SHARE = 0.05
 
 def grow_units_of_folds(
     rows: Rows, folds: Sequence[tuple[Rows, Rows]], fits: Sequence[Fit], inputs: Inputs
-) -> tuple[list[UnitBasis], list[UnitBasis]] | None:
+) -> tuple[list[Basis], list[Basis]] | None:
     """Return units beside the fit of each fold, as trained without its held-out rows, and as trained on all rows.
 
     They grow on what the fits leave of rows that these have not seen, and read columns as they are, not spread evenly,
     so that creases can be told in the units of the columns. None if the first few do not pay.
     """
     curves = fits[0].basis.curves
-    knots = tuple(each[[0, -1]] if len(each) > 1 else each for each in unit_knots(rows.X, rows.copies, curves, inputs))
+    knots = tuple(each[[0, -1]] if len(each) > 1 else each for each in unit_knots(rows, curves, inputs))
     rest = _Rest.from_folds(folds, fits).draw(MOST_ROWS)
     used = inputs.may_mix & (np.ptp(rest.rows.X, axis=0) > 0)
     if len(rest.rows) < LEAST_ROWS or used.sum() < 2 or not rest.pays(knots, used):
@@ -222,11 +151,10 @@ def grow_units_of_folds(
         for explanation, w, b in zip(grown.reasons, weights, biases, strict=True)
     )
 
-    def beside(fit: Fit, weights: Floats, biases: Floats) -> UnitBasis:
-        return UnitBasis.from_rows(rows.X, rows.weight, fit.basis, knots, weights, biases, reasons)
-
-    own = [beside(fit, *read_columns(*units)) for fit, units in zip(fits, grown.without, strict=True)]
-    return own, [beside(fit, weights, biases) for fit in fits]
+    own = [HiddenUnits.from_rows(rows, knots, *read_columns(*units), reasons) for units in grown.without]
+    shared = HiddenUnits.from_rows(rows, knots, weights, biases, reasons)
+    pairs = zip(fits, own, strict=True)
+    return [replace(fit.basis, units=units) for fit, units in pairs], [replace(fit.basis, units=shared) for fit in fits]
 
 
 @dataclass(frozen=True, eq=False)
