@@ -4,9 +4,9 @@
 
 A model of each table, fitted with nothing set, is run in every form on rows of the table, rows at every knot of its
 curves, and rows with odd cells (gaps, padding, unknown levels): the layers of its network, as numpy and as a
-``Network``; the sum of the parts of ``explain``; and modules, SELECTs, sheets and graphs, each in a process that has its
-file only (these on cells of 1e15 too). A deviation is that of a probability, or of a number in multiples of the largest
-prediction. The exit status is 1 if one is above 1e-9.
+``Network``; the sum of the parts of ``explain``; and modules, SELECTs, sheets and graphs, each in a process that has
+its file only (these on cells of 1e15 too). A deviation is that of a probability, or of a number in multiples of the
+largest prediction. The exit status is 1 if one is above 1e-9.
 """
 
 from __future__ import annotations

@@ -283,8 +283,8 @@ class HiddenUnits:
     def select(self, kept: Ints) -> HiddenUnits:
         """Return some of the units, by number."""
         reasons = tuple(self.reasons[k] for k in kept.tolist()) if self.reasons else ()
-        arrays = (each[kept] for each in (self.weights, self.biases, self.mean, self.deviation))
-        return HiddenUnits(self.knots, *arrays, reasons)
+        weights, biases, mean, deviation = self.weights[kept], self.biases[kept], self.mean[kept], self.deviation[kept]
+        return HiddenUnits(self.knots, weights, biases, mean, deviation, reasons)
 
 
 @dataclass(frozen=True, eq=False)

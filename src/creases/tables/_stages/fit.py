@@ -18,11 +18,12 @@ from creases.tables._stages.level_effects import LevelEffects, add_effects, fit_
 from creases.tables._stages.model import Curve, CurveModel, Plane, Units
 from creases.tables._stages.pairs import PurePair, project_out
 from creases.tables._stages.penalized import STEPS, Fit, fit_penalized, imitate, mean_functions, refit
-from creases.tables._stages.rows import Rows, mean_with_error
+from creases.tables._stages.rows import Rows, RowSource, mean_with_error
 from creases.tables._stages.simplify import eliminate, select_functions
 from creases.tables._stages.stages import (
     SMALL,
     Candidate,
+    Folds,
     choose,
     describe_steps,
     fit_candidates,
@@ -224,62 +225,71 @@ def fit_stages(
     held = fold_weights(rows, sample, FOLDS, seed, stratify=n_classes > 0)[: FOLDS if is_small else 1]
     shares = [out / rows.weight[sample] for out in held]
     known, columns = (Classes(n_classes), None) if n_classes else choose_family(family, rows, sample, shares, inputs)
-    if stream is not None and known is not NORMAL and not n_classes:
-        stream = stream.with_targets(Targets.from_values(known, rows.y[sample], rows.weight[sample]))
-    targets = Targets.from_values(known, rows.y[among], rows.weight[among]) if stream is None else stream.targets
-    center, scale = targets.center, targets.scale
+    if stream is None:
+        targets = Targets.from_values(known, rows.y[among], rows.weight[among])
+    else:
+        if known is not NORMAL and not n_classes:
+            stream = stream.with_targets(Targets.from_values(known, rows.y[sample], rows.weight[sample]))
+        targets = stream.targets
     data = Rows.from_unique(rows, sample, targets)
     data = data if stream is None else replace(data, numbers=None)
-    folds = [data.split(share) for share in shares]
-    data, folds, levels = add_effects(data, folds, inputs)
+    data, folds, levels = add_effects(data, [data.split(share) for share in shares], inputs)
     tested = [out for _, out in folds]
-    is_whole = sample is among and stream is None and not levels  # so were the rows that chose the family
-    judged = fit_candidates(data, folds, inputs, columns if is_whole else None)
+    is_judged = sample is among and stream is None and not levels  # the same rows chose the family, by these columns
+    judged = fit_candidates(data, folds, inputs, columns if is_judged else None)
     kept = choose(judged, tested)
+    last = data if is_small or sample is among else Rows.from_unique(rows, among, targets)
     if is_small:
-        fits = kept.fits
-        if kept.bases:
-            parts = zip(kept.bases, fits, folds, strict=True)
-            fits = tuple(fit_penalized(basis, train, inputs.shapes, start=fit) for basis, fit, (train, _) in parts)
-        dense = average_fits(fits, MAX_PLANES)
+        dense, fit, means = _average_folds(kept, data, folds, inputs)
     else:
-        basis = kept.bases[0] if kept.bases else kept.fits[0].basis
-        dense = fit_penalized(basis, data, inputs.shapes, start=kept.fits[0])
-    basis = select_functions(dense.basis, data, eliminate(dense, data))
-    if is_small:
-        fit = imitate(dense, basis, data, inputs.shapes)
-        means = mean_functions(basis, data)
-    else:
-        n_steps = linear_steps(basis.curves) if kept is judged[0] else STEPS
-        fit = fit_penalized(basis, data, inputs.shapes, n_steps=n_steps)
-        whole = data if sample is among else Rows.from_unique(rows, among, targets)
+        dense, fit = _fit_sample(kept, data, inputs, is_linear=kept is judged[0])
+        whole: RowSource = last if stream is None else stream
         if levels:
-            whole = replace(whole, known=fit_effects(whole, fit(whole.X), levels)(whole.X))
-        fit, means = refit(fit, whole if stream is None else stream, inputs.shapes)
+            whole = replace(last, known=fit_effects(last, fit(last.X), levels)(last.X))
+        fit, means = refit(fit, whole, inputs.shapes)
+    center, scale = targets.center, targets.scale
     model = CurveModel(n_classes, *parts_of_fit(fit, dense, inputs, data, means, center, scale))
     if inputs.levels:
-        last = data if is_small else whole
         model = _add_levels(model, inputs, fit_effects(last, fit(last.X), levels) if levels else None, scale)
     if rows.is_time:
         model = continue_trend(model, rows, inputs, kept, folds)
     if not n_classes:
         model = replace(model, family=targets.family.name, largest=targets.largest)
     if targets.family.is_quadratic and model.link == "log":  # the mean prediction is to be that of the targets
-        targets_mean = np.average(rows.y[among], axis=0, weights=rows.weight[among])
-        mean = np.average(model.outputs(rows.X[among]), axis=0, weights=rows.weight[among])
-        model = replace(model, intercept=model.intercept + np.log(targets_mean / mean))
+        y, outputs, weight = rows.y[among], model.outputs(rows.X[among]), rows.weight[among]
+        shift = np.log(np.average(y, axis=0, weights=weight) / np.average(outputs, axis=0, weights=weight))
+        model = replace(model, intercept=model.intercept + shift)
     places = [np.flatnonzero(out > 1e-9 * rows.weight[sample]) for out in held]
     scores = [center + scale * out.whole(fit(out.X)) for fit, out in zip(kept.fits, tested, strict=True)]
     weights = [out[place] for out, place in zip(held, places, strict=True)]
     held_out = HeldOut(sample[np.concatenate(places)], np.concatenate(weights), np.concatenate(scores))
     if isinstance(targets.family, Quantile):  # its loss is smooth: so many held-out rows are to be below
-        rest = rows.y[held_out.rows] - held_out.scores
-        level, weight = targets.family.level, held_out.weight
-        shift: Floats = np.quantile(rest, level, axis=0, method="inverted_cdf", weights=weight)
+        rest, level = rows.y[held_out.rows] - held_out.scores, targets.family.level
+        shift = np.quantile(rest, level, axis=0, method="inverted_cdf", weights=held_out.weight)
         model = replace(model, intercept=model.intercept + shift)
         held_out = replace(held_out, scores=held_out.scores + shift)
     trades = find_trades(dense, data, inputs, scale)
     return replace(model, steps=describe_steps(judged, kept, model, tested)), held_out, trades
+
+
+def _average_folds(kept: Candidate, data: Rows, folds: Folds, inputs: Inputs) -> tuple[Fit, Fit, Floats]:
+    """Return the mean of a small table's fits, the functions that matter with its predictions, and their means (p,)."""
+    fits = kept.fits
+    if kept.bases:
+        parts = zip(kept.bases, fits, folds, strict=True)
+        fits = tuple(fit_penalized(basis, train, inputs.shapes, start=fit) for basis, fit, (train, _) in parts)
+    dense = average_fits(fits, MAX_PLANES)
+    basis = select_functions(dense.basis, data, eliminate(dense, data))
+    return dense, imitate(dense, basis, data, inputs.shapes), mean_functions(basis, data)
+
+
+def _fit_sample(kept: Candidate, data: Rows, inputs: Inputs, *, is_linear: bool) -> tuple[Fit, Fit]:
+    """Return the fit of a larger table's stage to all rows of the sample, and that of the functions that matter."""
+    basis = kept.bases[0] if kept.bases else kept.fits[0].basis
+    dense = fit_penalized(basis, data, inputs.shapes, start=kept.fits[0])
+    basis = select_functions(dense.basis, data, eliminate(dense, data))
+    n_steps = linear_steps(basis.curves) if is_linear else STEPS
+    return dense, fit_penalized(basis, data, inputs.shapes, n_steps=n_steps)
 
 
 def _add_levels(model: CurveModel, inputs: Inputs, effects: LevelEffects | None, scale: Floats) -> CurveModel:
@@ -378,9 +388,9 @@ def average_fits(fits: Sequence[Fit], max_planes: int) -> Fit:
     if units and all(each.weights is units.weights for each, _ in pairs):  # the same in all folds
         parts.append(np.sum([weights for _, weights in pairs], axis=0))
     elif units:  # trained together, without reasons
-        names = ("weights", "biases", "mean", "deviation")
-        arrays = {name: np.concatenate([getattr(each, name) for each, _ in pairs]) for name in names}
-        units = HiddenUnits(units.knots, **arrays)
+        arrays = [(each.weights, each.biases, each.mean, each.deviation) for each, _ in pairs]
+        weights, biases, mean, deviation = map(np.concatenate, zip(*arrays, strict=True))
+        units = HiddenUnits(units.knots, weights, biases, mean, deviation)
         parts += [weights for _, weights in pairs]
     if units:
         freedoms = np.append(freedoms, np.mean([fit.effective[-1] for fit in fits]))

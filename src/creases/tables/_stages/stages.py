@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -90,18 +90,9 @@ def fit_candidates(rows: Rows, folds: Folds, inputs: Inputs, columns: list[Candi
     planes leave something for units.
     ``columns`` is what :func:`fit_columns` returns for these rows, if it is known.
     """
-    tested = [out for _, out in folds]
     result = fit_columns(rows, folds, inputs) if columns is None else columns
-    curves = choose(result[1:] or result, tested)
-    result += _plane_candidates(rows, folds, inputs, curves)
-    if inputs.may_mix.sum() < 2:
-        return result
-    base = choose(result, tested)
-    trainer = _UnitTrainer(rows, folds, inputs, base)
-    if not trainer.may_beat(base):
-        return result
-    result += _fold_candidates(rows, folds, inputs, base)
-    return result + ([trainer.train()] if trainer.may_beat(choose(result, tested)) else [])
+    result += _plane_candidates(rows, folds, inputs, choose(result[1:] or result, [out for _, out in folds]))
+    return result + (_unit_candidates(rows, folds, inputs, result) if inputs.may_mix.sum() > 1 else [])
 
 
 def fit_columns(rows: Rows, folds: Folds, inputs: Inputs) -> list[Candidate]:
@@ -112,9 +103,7 @@ def fit_columns(rows: Rows, folds: Folds, inputs: Inputs) -> list[Candidate]:
     tested = [out for _, out in folds]
     straight = curve_basis(rows, inputs, np.zeros(len(inputs.names), bool))
     n_steps = linear_steps(straight.curves)
-    linear = _on_folds(
-        "linear", folds, lambda _: straight, partial(fit_penalized, shapes=inputs.shapes, n_steps=n_steps)
-    )
+    linear = _on_folds("linear", folds, inputs, lambda _: straight, n_steps=n_steps)
     result = [Candidate.from_fits("linear", drop_idle_functions(linear.fits, rows), tested)]
     bending = _bending_inputs(rows, inputs, linear.fits)
     if bending.any():
@@ -148,7 +137,7 @@ def _curve_candidates(
     """
     if len(basis.curves.feature_of_bend) == 0:
         return []
-    fit_folds = partial(_on_folds, stage, folds, lambda _: basis, partial(fit_penalized, shapes=inputs.shapes), starts)
+    fit_folds = partial(_on_folds, stage, folds, inputs, lambda _: basis, starts)
     first = fit_folds(until=1)
     if rival is not None and not _may_beat(first, rival, folds):
         return []
@@ -192,7 +181,6 @@ def _plane_candidates(rows: Rows, folds: Folds, inputs: Inputs, curves: Candidat
         library.rank(train, fit, inputs.variables, max(numbers))
         for (train, _), fit in zip(folds, curves.fits, strict=True)
     ]
-    fit = partial(fit_penalized, shapes=inputs.shapes)
     for k, n in enumerate(numbers):
         if min(map(len, pairs)) == 0 or (k and max(map(len, pairs)) <= numbers[k - 1]):
             break
@@ -201,7 +189,7 @@ def _plane_candidates(rows: Rows, folds: Folds, inputs: Inputs, curves: Candidat
         bases = [Basis(curves.fits[0].basis.curves, tuple(each[:n])) for each in pairs]
         if k and max(len(basis.penalty) for basis in bases) > MOST_FUNCTIONS:
             break
-        result.append(_on_folds(f"{n} planes", folds, bases.__getitem__, fit, result[-1].fits))
+        result.append(_on_folds(f"{n} planes", folds, inputs, bases.__getitem__, result[-1].fits))
         gain, error = compare(curves, result[-1], tested)
         if gain < -error:
             break
@@ -210,49 +198,35 @@ def _plane_candidates(rows: Rows, folds: Folds, inputs: Inputs, curves: Candidat
         finer = [library.refine(fit) for fit in best.fits]
         is_finer = any(basis is not fit.basis for basis, fit in zip(finer, best.fits, strict=True))
         if is_finer and max(len(basis.penalty) for basis in finer) <= MOST_FUNCTIONS:
-            result.append(_on_folds("finer planes", folds, finer.__getitem__, fit, curves.fits))
+            result.append(_on_folds("finer planes", folds, inputs, finer.__getitem__, curves.fits))
     return result[1:]
 
 
-def _fold_candidates(rows: Rows, folds: Folds, inputs: Inputs, base: Candidate) -> list[Candidate]:
-    """Return units that grow beside the best stage so far, judged as they are when trained without each fold."""
-    units = grow_units_of_folds(rows, folds, base.fits, inputs)
-    if units is None:
+def _unit_candidates(rows: Rows, folds: Folds, inputs: Inputs, judged: list[Candidate]) -> list[Candidate]:
+    """Return units beside the best stage so far: those that grow, and those trained together if they may beat these.
+
+    Those that are trained together on the first fold tell whether units may pay at all. Units that grow are judged as
+    they are when trained without each fold.
+    """
+    tested = [out for _, out in folds]
+    base = choose(judged, tested)
+    knots = unit_knots(rows, base.fits[0].basis.curves, inputs)
+
+    def train(k: int) -> Basis:
+        weights, biases = train_units(folds[k][0], base.fits[k], knots, inputs, seed=k)
+        return replace(base.fits[k].basis, units=HiddenUnits.from_rows(rows, knots, weights, biases))
+
+    result = []
+    first = _on_folds("units", folds, inputs, train, base.fits, until=1)
+    if not _may_beat(first, base, folds):
         return []
-    own, shared = units
-    fit_units = partial(fit_penalized, shapes=inputs.shapes)
-    candidate = _on_folds("folds", folds, own.__getitem__, fit_units, base.fits)
-    return [replace(candidate, bases=tuple(shared))]
-
-
-class _UnitTrainer:
-    """Trains units together beside a stage; those of the first fold tell whether units may pay at all."""
-
-    def __init__(self, rows: Rows, folds: Folds, inputs: Inputs, base: Candidate) -> None:
-        self._rows, self._folds, self._inputs, self._base = rows, folds, inputs, base
-        self._knots = unit_knots(rows, base.fits[0].basis.curves, inputs)
-
-    def _train_fold(self, k: int) -> Basis:
-        (train, _), fit = self._folds[k], self._base.fits[k]
-        weights, biases = train_units(train, fit, self._knots, self._inputs, seed=k)
-        return replace(fit.basis, units=HiddenUnits.from_rows(self._rows, self._knots, weights, biases))
-
-    @cached_property
-    def _first(self) -> Candidate:
-        """The units of the first fold."""
-        return self._fit_folds(until=1)
-
-    def _fit_folds(self, **options: Any) -> Candidate:
-        fit_units = partial(fit_penalized, shapes=self._inputs.shapes)
-        return _on_folds("units", self._folds, self._train_fold, fit_units, self._base.fits, **options)
-
-    def may_beat(self, best: Candidate) -> bool:
-        """Return whether units of the first fold do better than a stage."""
-        return _may_beat(self._first, best, self._folds)
-
-    def train(self) -> Candidate:
-        """Return the units of all folds."""
-        return self._fit_folds(begun=self._first.fits)
+    if grown := grow_units_of_folds(rows, folds, base.fits, inputs):
+        own, shared = grown
+        candidate = _on_folds("folds", folds, inputs, own.__getitem__, base.fits)
+        result.append(replace(candidate, bases=tuple(shared)))
+    if _may_beat(first, choose([*judged, *result], tested), folds):
+        result.append(_on_folds("units", folds, inputs, train, base.fits, begun=first.fits))
+    return result
 
 
 def _may_beat(first: Candidate, rival: Candidate, folds: Folds) -> bool:
@@ -265,9 +239,11 @@ def _may_beat(first: Candidate, rival: Candidate, folds: Folds) -> bool:
 def _on_folds(
     stage: str,
     folds: Folds,
+    inputs: Inputs,
     basis_of: Callable[[int], Basis],
-    fit: Callable[..., Fit],
     starts: Sequence[Fit] | None = None,
+    *,
+    n_steps: int = STEPS,
     begun: Sequence[Fit] = (),
     until: int | None = None,
 ) -> Candidate:
@@ -279,7 +255,7 @@ def _on_folds(
     for k, (train, _) in list(enumerate(folds))[len(fits) : until]:
         basis = basis_of(k)
         start = fits[0] if k > 0 and basis is fits[0].basis else None if starts is None else starts[k]
-        fits.append(fit(basis, train, start=start))
+        fits.append(fit_penalized(basis, train, inputs.shapes, start=start, n_steps=n_steps))
     return Candidate.from_fits(stage, fits, [out for _, out in folds[: len(fits)]])
 
 
