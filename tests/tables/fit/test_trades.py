@@ -57,3 +57,11 @@ def test_categories_that_follow_each_other_can_trade():
     table = pd.DataFrame({"town": names[town], "region": [f"r{k}" for k in region], "y": y})
     (note,) = trade_notes(creases.fit_table(table, "y"))
     assert note.startswith("'town' and 'region' can trade")
+
+
+def test_a_range_of_factors_is_written_in_one_way():
+    table = make_table(0.3)
+    (note,) = trade_notes(creases.fit_table(table.assign(y=np.exp(table["y"] / 2)), "y"))
+    for part in note.split("may bring ")[1:]:  # -23 % to +5.4 %, or x 0.58 to x 0.76
+        low, high = part.split(";")[0].split(" to ")
+        assert low.startswith("x ") == high.startswith("x ") != low.endswith(" %")

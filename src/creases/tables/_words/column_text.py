@@ -15,7 +15,7 @@ from creases.tables._columns.codec import UNKNOWN
 from creases.tables._columns.levels import Lookup
 from creases.tables._words.curves import NEAR, choose_places, curve_text
 from creases.tables._words.rows import InputRanges
-from creases.tables._words.terms import DECISIVE, ColumnTerm, CurveTerms, Options, Terms
+from creases.tables._words.terms import DECISIVE, ColumnTerm, CurveTerms, Options, Terms, factor_text
 
 if TYPE_CHECKING:
     from creases.tables._stages.trades import Effect, Trade  # imports scipy
@@ -224,7 +224,10 @@ def _effect_text(terms: CurveTerms, effect: Effect) -> tuple[str, str]:
         ends = [term.codec.text(value, term.column.name, knots) for value in rough]
     else:
         ends = [format_value(value, 4) for value in effect.values]
-    low, high = (terms.amount_text(terms.scale * value) for value in (effect.low, effect.high))
+    values = [terms.scale * effect.low, terms.scale * effect.high]
+    low, high = map(terms.amount_text, values)
+    if low.startswith("x ") != high.startswith("x "):  # a range of factors, not of one and a share
+        low, high = (factor_text(value, least=1.0) for value in values)
     return f"'{name}'", f"from {ends[0]} to {ends[1]} '{name}' may bring {low} to {high}{terms.unit}"
 
 

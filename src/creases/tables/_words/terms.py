@@ -488,9 +488,9 @@ class CurveTerms(Terms):
         return self.at(term, means | {indicator: 1.0})
 
 
-def factor_text(value: float) -> str:
-    """Return the factor that adding to a logarithm is: in per cent while it is small."""
-    if abs(value) < log(FACTOR):
+def factor_text(value: float, least: float = FACTOR) -> str:
+    """Return the factor that adding to a logarithm is: in per cent up to the least one that is written as such."""
+    if abs(value) < log(least):
         return f"{format_change(100 * expm1(value))} %"
     return f"x {format_value(exp(min(value, 700.0)), 2)}"
 
