@@ -540,18 +540,3 @@ def share_probability(terms: Terms, parts: Floats, k: int) -> Floats:
     slopes = p[:, k, None] * ((np.arange(p.shape[1]) == k) - p)  # of the probability by each score
     gradient = np.tile(weights, n) / (2 * n) @ slopes
     return np.asarray(parts @ gradient / POINTS)
-
-
-def largest_change(terms: Terms, low: Floats, high: Floats) -> float:
-    """Return the largest change of a probability where predictions in points change by low to high (m,).
-
-    A class has the probability ``1 / (1 + exp(-t))`` with t its score minus the logarithm of the sum of the others'
-    powers, which changes by no more than the others do. Where t changes by d, that is ``tanh(d / 4)`` at most.
-    """
-    if terms.is_binary:
-        low, high = np.append(low, 0.0), np.append(high, 0.0)
-    changes = [0.0]
-    for k in range(len(low)):
-        others = np.delete(low, k), np.delete(high, k)
-        changes += [high[k] - others[0].min(), others[1].max() - low[k]]
-    return float(np.tanh(max(changes) / POINTS / 4))
