@@ -120,6 +120,15 @@ def test_an_end_that_only_half_a_yes_reaches_is_not_said_to_be_reached():
     assert "the true range may be narrower" in facts.sentences()[-1]
 
 
+def test_a_code_is_within_the_range():
+    text = "a,y\n" + "".join(f"{-9 if k % 4 == 0 else k},{k + 0.5}\n" for k in range(40))
+    curves = {"a": ([0, 39], [0, 1.0]), "a is -9": ([0, 1], [0, 50.0])}
+    model, problem = make_model(text, curves, codes={"a": [-9]})
+    facts, seen = facts_of(model, problem), model.function.scores(problem.X)
+    assert facts.low <= seen.min()
+    assert facts.high >= seen.max() > 50
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_range_of_columns_that_act_together_is_that_of_the_network(seed):
     model, problem = random_model(seed, 0, plane=True)

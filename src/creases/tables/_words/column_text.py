@@ -43,23 +43,25 @@ def column_text(terms: CurveTerms, term: ColumnTerm) -> str:
     if term.codec.is_discrete:
         levels = level_values(terms, term)
         text = _levels_text(terms, levels)
-        spread = float(np.stack([*levels.values()]).std(axis=0).max())
-        own = f"standard deviation {format_value(spread, 2)}{terms.unit}"
-        own = f"{len(term.column.levels):,} values, each with its own effect ({own})"
-        return f"{own}: {text}" if text and isinstance(term.codec, Lookup) else text
-    graphs = column_graphs(terms, term)
-    graphs = [each for each in graphs if np.ptp(each.values, axis=0).max() > terms.unseen]
-    if len(terms.outputs) == 1:
-        unit, change = terms.unit, terms.amount_text
-        texts = [(each.name, curve_text(each.knots, each.values[:, 0], each.axis, unit, change)) for each in graphs]
-    else:
-        texts = [(each.name, _several_text(terms, each)) for each in graphs]
-    texts = [(name, text) for name, text in texts if text]
+        if not text or not isinstance(term.codec, Lookup):
+            return text
+        spread = format_value(float(np.stack([*levels.values()]).std(axis=0).max()), 2)
+        count = f"{len(term.column.levels):,} values"
+        return f"{count}, each with its own effect (standard deviation {spread}{terms.unit}): {text}"
+    texts = []
+    for graph in column_graphs(terms, term):
+        if np.ptp(graph.values, axis=0).max() > terms.unseen:
+            if len(terms.outputs) > 1:
+                text = _several_text(terms, graph)
+            else:
+                text = curve_text(graph.knots, graph.values[:, 0], graph.axis, terms.unit, terms.amount_text)
+            texts += [(graph.name, text)] if text else []
     words = [f"{name} {text}" if len(texts) > 1 and name else text for name, text in texts]
-    missing = terms.missing(term)
-    if missing is not None and np.abs(missing).max() > max(1e-9, terms.unseen):
-        words.append(_missing_text(terms, "missing", missing, named=bool(words)))
-    words += [_missing_text(terms, code, effect, named=bool(words)) for code, effect in terms.codes(term).items()]
+    for name, effect in terms.gaps(term).items():
+        if name in term.codes.values() or np.abs(effect).max() > max(1e-9, terms.unseen):
+            k = int(effect.argmax())
+            unit = f" for {terms.outputs[k]}" if len(effect) > 1 else "" if words else terms.unit
+            words.append(f"{name}: {terms.change_text(float(effect[k]))}{unit}")
     if words and terms.classes is not None and terms.spans[terms.columns.index(term)] > DECISIVE:
         words.append("moves the odds by more than a million to one")
     return "; ".join(words)
@@ -97,13 +99,6 @@ def _levels_text(terms: CurveTerms, levels: dict[str, Floats]) -> str:
         between = f"{len(middle)} others between {terms.change_text(ends[0])} and {terms.change_text(ends[1])}"
         texts = [*texts[: HIGHEST - 1], between, *texts[-LOWEST + 1 :]]
     return ", ".join(texts)
-
-
-def _missing_text(terms: CurveTerms, name: str, effect: Floats, *, named: bool) -> str:
-    if len(terms.outputs) == 1:
-        return f"{name}: {terms.change_text(float(effect[0]))}{'' if named else terms.unit}"
-    k = int(effect.argmax())
-    return f"{name}: {terms.change_text(float(effect[k]))} for {terms.outputs[k]}"
 
 
 # -- several classes --------------------------------------------------------------------------------------------------

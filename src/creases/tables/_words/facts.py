@@ -95,7 +95,12 @@ def certify_model(
     """
     terms = model._terms()
     ranges = model_ranges(model, terms, trained)
-    wanted = curve_directions(terms) if directions is None else dict(directions)
+    wanted = dict(directions or {})
+    for term in () if directions is not None else terms.columns:  # those of curves that only rise or only fall
+        for j, feature in term.numbers:
+            rises = np.diff(terms.curve_values(j)[1][:, 0])
+            if feature.is_free and rises.any() and ((rises >= 0).all() or (rises <= 0).all()):
+                wanted[term.column.name] = "rising" if (rises >= 0).all() else "falling"
     single = len(terms.outputs) == 1
     monotone = _prove_directions(terms, model, ranges, wanted, budget) if single else ()
     low, high, exact = _prove_range(terms, model, ranges, budget) if single else (np.nan, np.nan, False)
@@ -108,17 +113,6 @@ def certify_model(
         what = f"probability of {terms.labels[1]}" if terms.is_binary else terms.target
     unit = "" if terms.classes is not None else terms.target_unit
     return ModelFacts(what, terms.is_binary, unit, monotone, low, high, exact, stability)
-
-
-def curve_directions(terms: CurveTerms) -> dict[str, Direction]:
-    """Return the columns of numbers whose curves only rise or only fall."""
-    directions: dict[str, Direction] = {}
-    for term in terms.columns:
-        for j, feature in term.numbers:
-            rises = np.diff(terms.curve_values(j)[1][:, 0])
-            if feature.is_free and rises.any() and ((rises >= 0).all() or (rises <= 0).all()):
-                directions[term.column.name] = "rising" if (rises >= 0).all() else "falling"
-    return directions
 
 
 def _box(ranges: InputRanges) -> Floats:
@@ -237,8 +231,7 @@ def _column_values(terms: CurveTerms, term: ColumnTerm, ranges: InputRanges) -> 
         knots = np.clip(terms.curve_values(j)[0], ranges.low[j], ranges.high[j])
         rows = np.array([ranges.low[j], ranges.high[j], *knots])[:, None]
     values = [terms.at(term, dict(zip(term.number_inputs, row, strict=True))) for row in rows.tolist()]
-    missing = terms.missing(term)
-    return np.stack(values if missing is None else [missing, *values])
+    return np.stack([*terms.gaps(term).values(), *values])
 
 
 def _meeting_points(

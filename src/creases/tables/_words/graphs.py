@@ -11,7 +11,7 @@ import numpy as np
 
 from creases._text import OneLine
 from creases._typing import Floats, Ints
-from creases.tables._columns.levels import Levels, Lookup
+from creases.tables._columns.levels import Levels
 from creases.tables._words.column_text import Graph, column_graphs, level_values
 from creases.tables._words.curves import plane_knots
 from creases.tables._words.rows import TermEffects
@@ -109,7 +109,7 @@ class PairGraph(OneLine):
         return read(to_module(model))
 
 
-def pair_graph(terms: CurveTerms, k: int, size: float, X: Floats | None) -> PairGraph:
+def _pair_graph(terms: CurveTerms, k: int, size: float, X: Floats | None) -> PairGraph:
     """Return the graph of plane k."""
     plane = terms.model.planes[k]
     sides = [_side(terms, plane, inputs) for inputs in plane.inputs]
@@ -121,32 +121,25 @@ def pair_graph(terms: CurveTerms, k: int, size: float, X: Floats | None) -> Pair
 
 
 def _side(terms: CurveTerms, plane: Plane, numbers: list[int]) -> Side:
+    """Return one side of a plane; of one input that is not a number the values are what it is called for 0 and for 1."""
     inputs, feature = np.array(numbers), terms.encoding.features[numbers[0]]
     term, name = terms.term_of[numbers[0]], terms.variables[numbers[0]]
-    if not feature.is_numeric:
-        return Side(name, inputs, _levels(term, numbers), np.zeros(0), str)
-    knots = _knots(plane, numbers[0])
-    axis = term.codec.axis(feature, knots)
-    return Side(name, inputs, (), knots, axis.place, axis.first_day, axis.cycle, axis.ticks)
-
-
-def _levels(term: ColumnTerm, inputs: list[int]) -> tuple[str, ...]:
-    """Return what the values of a side are called; of one input those for 0 and for 1."""
-    if not term.codec.has_levels:
-        is_gap = inputs[0] != term.inputs[0]  # whether the value is missing, or a code
-        return ("no", "yes") if is_gap else tuple(text for text, _ in term.values[1::-1])
-    names = dict(zip(term.inputs.tolist(), term.levels, strict=True))
-    levels = tuple(names[j] for j in inputs)
-    return levels if len(levels) > 1 else (f"not {levels[0]}", *levels)
-
-
-def _knots(plane: Plane, j: int) -> Floats:
-    """Return where a plane can bend along input j alone, or for a level of the other column, within its knots."""
-    every = plane_knots(plane, j)
-    if j not in plane.hinges.knots:  # a circle
-        return every
-    first, *_, last = plane.hinges.knots[j]
-    return np.asarray(every[(every >= first) & (every <= last)])
+    if feature.is_numeric:
+        knots = plane_knots(plane, numbers[0])
+        if numbers[0] in plane.hinges.knots:  # no circle
+            first, *_, last = plane.hinges.knots[numbers[0]]
+            knots = knots[(knots >= first) & (knots <= last)]
+        axis = term.codec.axis(feature, knots)
+        return Side(name, inputs, (), knots, axis.place, axis.first_day, axis.cycle, axis.ticks)
+    if term.codec.has_levels:
+        names = dict(zip(term.inputs.tolist(), term.levels, strict=True))
+        levels = tuple(names[j] for j in numbers)
+        levels = levels if len(levels) > 1 else (f"not {levels[0]}", *levels)
+    elif numbers[0] != term.inputs[0]:  # whether the value is missing, or a code
+        levels = ("no", "yes")
+    else:
+        levels = tuple(text for text, _ in term.values[1::-1])
+    return Side(name, inputs, levels, np.zeros(0), str)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,7 +202,7 @@ def model_graphs(model: TableModel, *, X: Floats | None = None) -> list[NumberGr
     graphs = [graph for graph in graphs if np.ptp(graph.values, axis=0).max() > least]
     graphs.sort(key=lambda graph: -graph.size)
     first = len(terms.columns)
-    pairs = [pair_graph(terms, k, float(sizes[first + k]), X) for k in range(len(terms.model.planes))]
+    pairs = [_pair_graph(terms, k, float(sizes[first + k]), X) for k in range(len(terms.model.planes))]
     return [*graphs, *sorted(pairs, key=lambda pair: -pair.size)]
 
 
@@ -231,7 +224,7 @@ def _number_graph(terms: CurveTerms, term: ColumnTerm, graph: Graph, size: float
         knots=graph.knots,
         values=graph.values,
         errors=terms.error_values(j),
-        missing=None if is_part else terms.missing(term),
+        missing=None if is_part else terms.gaps(term).get("missing"),
         place=graph.axis.place,
         first_day=graph.axis.first_day,
         cycle=graph.axis.cycle,
@@ -243,24 +236,19 @@ def _number_graph(terms: CurveTerms, term: ColumnTerm, graph: Graph, size: float
 def _level_graph(terms: CurveTerms, term: ColumnTerm, size: float, X: Floats | None) -> LevelGraph:
     levels = level_values(terms, term)
     values = np.stack([*levels.values()])
-    errors = np.full(values.shape, np.nan)
-    counts = np.zeros(len(levels), np.int64)
-    numbered = len(term.column.levels) if isinstance(term.codec, Lookup) else 0
-    if numbered:
-        own, j = terms.error_values(int(term.inputs[0])), int(term.inputs[0])
-        errors[:numbered] = own[1:] if len(own) > numbered else 0.0
-        places = np.zeros(0, np.int64) if X is None else X[:, j].astype(np.int64)
-        counts[:numbered] = np.bincount(places, minlength=numbered + 1)[1:]
-    each = term.inputs[1:] if numbered else term.inputs if term.codec.has_levels else term.inputs[:1]
-    for row, j in enumerate(each.tolist(), start=numbered):
-        errors[row] = terms.error_values(j)[-1]
-        counts[row] = 0 if X is None else int((X[:, j] > 0.5).sum())
-    if X is not None and not isinstance(term.codec, Levels):
-        gone = 0 if term.indicator is None else int((X[:, term.indicator] > 0.5).sum())
-        counts[1], errors[1] = len(X) - counts[0] - gone, terms.error_values(int(term.inputs[0]))[0]
-        counts[2:] = gone
-    features = [terms.encoding.features[j].name for j in term.inputs]
-    inputs = [(int(np.flatnonzero(cells).max(initial=0)), cells) for _, cells in term.values]  # and knots, of values
+    errors, knots = np.full(values.shape, np.nan), list[tuple[str, float]]()
+    for k, (_, cells) in enumerate(term.values):
+        place = int(np.flatnonzero(cells).max(initial=0))
+        j = int(term.inputs[place])
+        knots.append((terms.encoding.features[j].name, float(cells[place])))
+        if k < 2 or isinstance(term.codec, Levels):  # of yes or no that is missing it is not known
+            at = terms.model.curves[j].knots.searchsorted(cells[place])
+            errors[k] = terms.error_values(j)[min(at, len(terms.error_values(j)) - 1)]
+    counts = np.zeros(0, np.int64)
+    if X is not None:
+        found, each = np.unique(X[:, term.inputs], axis=0, return_counts=True)
+        count_of = dict(zip(map(tuple, found.tolist()), each.tolist(), strict=True))
+        counts = np.array([count_of.get(tuple(cells.tolist()), 0) for _, cells in term.values], np.int64)
     order = np.argsort(-values.max(axis=1), kind="stable")
     names = tuple(levels)
     return LevelGraph(
@@ -270,8 +258,8 @@ def _level_graph(terms: CurveTerms, term: ColumnTerm, size: float, X: Floats | N
         terms.graph_unit,
         size,
         tuple(names[k] for k in order),
-        tuple((features[inputs[k][0]], float(inputs[k][1][inputs[k][0]])) for k in order),
+        tuple(knots[k] for k in order),
         values[order],
         errors[order],
-        counts[order] if X is not None else np.zeros(0, np.int64),
+        counts[order] if len(counts) else counts,
     )

@@ -48,38 +48,21 @@ def unit_entries(terms: CurveTerms) -> list[tuple[str, str]]:
     return entries
 
 
-@dataclass(frozen=True, eq=False)
-class _Crease:
-    """The crease of a unit in the units of its columns: where a sum of them has a value."""
-
-    inputs: list[int]  #: those with the largest parts, in the order of the table
-    coefficients: list[float]  #: rounded; one of them is 1
-    more: int  #: inputs with smaller parts
-    value: float
-    scale: float  #: the input of the unit's relu is this times what the sum is above the value
-
-    @classmethod
-    def from_unit(cls, weights: Floats, bias: float, knots: tuple[Floats, ...]) -> _Crease:
-        """Return the crease of ``relu(u @ weights + bias)``, where u are inputs spread over [0, 1] between two knots.
-
-        Coefficients are rounded and smaller parts left out; the value makes up for it in the middle of the range of
-        each number, so that the sum is right there.
-        """
-        spans = np.array([np.ptp(each) if len(each) > 1 else 1.0 for each in knots])
-        middles = np.array([each.mean() if len(each) > 1 else 0.0 for each in knots])
-        slopes, starts = weights / spans, np.array([each[0] for each in knots])
-        size = np.abs(weights)
-        inputs = np.sort(np.argsort(-size, kind="stable")[: min(NAMED, np.count_nonzero(weights))])
-        lead = inputs[size[inputs] >= LEADING * size.max()][0]
-        scale = float(slopes[lead])
-        rounded = np.array([float(f"{each:.{DIGITS}g}") for each in slopes[inputs] / scale])
-        value = (slopes @ (starts - middles) - bias) / scale + rounded @ middles[inputs]
-        return cls(inputs.tolist(), rounded.tolist(), int(np.count_nonzero(weights)) - len(inputs), value, scale)
-
-
 def _crease_text(terms: CurveTerms, units: Units, k: int) -> tuple[str, str]:
-    """Return where a unit bends and what it does there, ``rises above a + 0.5 b = 1.4``, and the sum at its row."""
-    crease = _Crease.from_unit(units.weights[k], float(units.biases[k]), units.knots)
+    """Return where a unit bends and what it does there, ``rises above a + 0.5 b = 1.4``, and the sum at its row.
+
+    The unit is ``relu(u @ weights + bias)``, where u are inputs spread over [0, 1] between two knots. Coefficients of
+    the sum, in the units of the columns, are rounded and smaller parts left out; its value makes up for that in the
+    middle of the range of each number.
+    """
+    weights, size = units.weights[k], np.abs(units.weights[k])
+    spans = np.array([np.ptp(knots) if len(knots) > 1 else 1.0 for knots in units.knots])
+    middles = np.array([knots.mean() if len(knots) > 1 else 0.0 for knots in units.knots])
+    slopes, starts = weights / spans, np.array([knots[0] for knots in units.knots])
+    inputs = np.sort(np.argsort(-size, kind="stable")[: min(NAMED, np.count_nonzero(weights))])
+    scale = float(slopes[inputs[size[inputs] >= LEADING * size.max()][0]])
+    rounded = np.array([float(f"{slope:.{DIGITS}g}") for slope in slopes[inputs] / scale])
+    value = float((slopes @ (starts - middles) - units.biases[k]) / scale + rounded @ middles[inputs])
     effects = terms.to_points(units.outputs)[k]
     output = int(np.abs(effects).argmax())
     what = "rises" if effects[output] > 0 else "falls"
@@ -87,16 +70,16 @@ def _crease_text(terms: CurveTerms, units: Units, k: int) -> tuple[str, str]:
         what += f" for {terms.outputs[output]}"
     parts = [
         f"{'-' if coefficient < 0 else '+'} {_part_text(terms, j, abs(coefficient))}"
-        for j, coefficient in zip(crease.inputs, crease.coefficients, strict=True)
+        for j, coefficient in zip(inputs.tolist(), rounded.tolist(), strict=True)
     ]
-    parts += [f"+ {plural(crease.more, 'smaller part')}"] if crease.more else []
+    more = int(np.count_nonzero(weights)) - len(inputs)
+    parts += [f"+ {plural(more, 'smaller part')}"] if more else []
     parts[0] = parts[0].removeprefix("+ ") if parts[0][0] == "+" else f"-{parts[0][2:]}"
-    values = [crease.value, crease.value + units.reasons[k].side / crease.scale]
+    values = [value, value + units.reasons[k].side / scale]
     gap, largest = abs(values[0] - values[1]), max(map(abs, values))
     digits = 3 if not gap else int(np.clip(np.ceil(np.log10(largest / gap)) + 1, 3, 9))  # that tell them apart
     at, there = (format_value(each, digits) for each in values)
-    where = "above" if crease.scale > 0 else "below"
-    return f"{what} {where} {' '.join(parts)} = {at}", there
+    return f"{what} {'above' if scale > 0 else 'below'} {' '.join(parts)} = {at}", there
 
 
 def _part_text(terms: CurveTerms, j: int, coefficient: float) -> str:
@@ -252,16 +235,6 @@ class NetworkTerms(Terms):
     model: Any  #: a grown network
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
-        """What the terms are called: the columns."""
-        return tuple(term.name for term in self.columns)
-
-    @cached_property
-    def parts(self) -> tuple[str, ...]:
-        """What the terms are called where a model stores them: the table's columns."""
-        return tuple(term.column.name for term in self.columns)
-
-    @cached_property
     def start(self) -> Floats:
         """(m,) The scores of the mean row."""
         return np.asarray(self.model._outputs(self.model.schema.center[None])[0] @ self.model.schema.score_weights.T)
@@ -278,15 +251,6 @@ class NetworkTerms(Terms):
     def knots(self, j: int) -> Floats:
         """Return the range of input j."""
         return np.asarray(self.model.schema.ranges[j])
-
-    @property
-    def spans(self) -> Floats:
-        """(columns,) Zeros: no column moves the prediction by itself."""
-        return np.zeros(len(self.columns))
-
-    def mixed_columns(self) -> list[bool]:
-        """Return for each column that others may act with it."""
-        return [True] * len(self.columns)
 
     def gains(self, x: Floats, D: Floats, options: Options, columns: Sequence[Options]) -> Floats:
         """Return by how much each option (n,) of a column brings each part of a goal (n, k) nearer at most.

@@ -144,16 +144,6 @@ class Terms(ABC):
 
     @property
     @abstractmethod
-    def names(self) -> tuple[str, ...]:
-        """What the terms are called: the columns, then others."""
-
-    @property
-    @abstractmethod
-    def parts(self) -> tuple[str, ...]:
-        """What the terms are called where a model stores them."""
-
-    @property
-    @abstractmethod
     def start(self) -> Floats:
         """(m,) The scores of the average row: where all terms are 0."""
 
@@ -166,10 +156,6 @@ class Terms(ABC):
         """Return the predictions (n, m) in the units of the terms."""
 
     @abstractmethod
-    def mixed_columns(self) -> list[bool]:
-        """Return for each column whether others act with it."""
-
-    @abstractmethod
     def gains(self, x: Floats, D: Floats, options: Options, columns: Sequence[Options]) -> Floats:
         """Return by how much each option (n,) of a column brings each part of a goal (n, k) nearer at most."""
 
@@ -177,10 +163,26 @@ class Terms(ABC):
     def knots(self, j: int) -> Floats:
         """Return where what input j adds by itself may bend, with the ends of its range."""
 
+    # Of a model whose columns act together in no way that can be told apart, only the columns are known.
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What the terms are called: the columns, then others."""
+        return tuple(term.name for term in self.columns)
+
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """What the terms are called where a model stores them: the table's columns, then others."""
+        return tuple(term.column.name for term in self.columns)
+
     @property
-    @abstractmethod
     def spans(self) -> Floats:
         """(columns,) How far each column alone can move the prediction over the range of the rows trained on."""
+        return np.zeros(len(self.columns))
+
+    def mixed_columns(self) -> list[bool]:
+        """Return for each column whether others act with it."""
+        return [True] * len(self.columns)
 
     @property
     def is_factor(self) -> bool:
@@ -340,14 +342,13 @@ class CurveTerms(Terms):
     def names(self) -> tuple[str, ...]:
         """What the terms are called: columns, planes, units."""
         units = self.model.units
-        names = [term.name for term in self.columns] + [f"{pair} together" for pair in self.pairs]
-        return tuple(names + ([f"{plural(len(units.biases), 'unit')} of several columns"] if units else []))
+        more = [f"{plural(len(units.biases), 'unit')} of several columns"] if units else []
+        return (*super().names, *(f"{pair} together" for pair in self.pairs), *more)
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
         """What the terms are called where a model stores them: the table's columns, planes and units."""
-        names = [term.column.name for term in self.columns]
-        features = self.encoding.features
+        names, features = [*super().parts], self.encoding.features
         pairs = [" and ".join(features[inputs[0]].variable for inputs in each.inputs) for each in self.model.planes]
         for name in [*pairs, *(["units"] if self.model.units else [])]:
             names.append(unused_name(name, names))  # a column may have this name
@@ -448,10 +449,8 @@ class CurveTerms(Terms):
         for term in self.columns:
             parts = [self.curve_values(j)[1] for j in term.inputs.tolist()]
             if term.codec.has_levels:
-                total = np.stack([self.at(term, {j: 1.0}) for j in term.inputs.tolist()])
-                spans.append(float(np.ptp(total, axis=0).max()))
-            else:
-                spans.append(float(sum(np.ptp(values, axis=0).max() for values in parts)))
+                parts = [np.stack([self.at(term, {j: 1.0}) for j in term.inputs.tolist()])]
+            spans.append(float(sum(np.ptp(values, axis=0).max() for values in parts)))
         return np.array(spans)
 
     def curve_values(self, j: int) -> tuple[Floats, Floats]:
@@ -473,19 +472,12 @@ class CurveTerms(Terms):
         parts = [self.model.curves[j](np.array([values.get(j, 0.0)]))[0] for j in term.inputs.tolist()]
         return self.to_points(np.sum(parts, axis=0))
 
-    def missing(self, term: ColumnTerm) -> Floats | None:
-        """Return what a column of numbers or dates adds (m,) where it is missing; None if that never occurred."""
-        return None if term.indicator is None else self._gap(term, term.indicator)
-
-    def codes(self, term: ColumnTerm) -> dict[str, Floats]:
-        """Return what each code of a column adds, (m,) by its text."""
-        return {text: self._gap(term, j) for j, text in term.codes.items()}
-
-    def _gap(self, term: ColumnTerm, indicator: int) -> Floats:
-        means = dict(zip([j for j, _ in term.numbers], term.column.means, strict=False))
-        if not term.numbers:  # yes or no
-            means = {int(term.inputs[0]): term.column.means[0]}
-        return self.at(term, means | {indicator: 1.0})
+    def gaps(self, term: ColumnTerm) -> dict[str, Floats]:
+        """Return what a column of numbers or dates adds (m,) where it is ``missing``, if it was, and at each code."""
+        means = dict(zip(term.number_inputs or term.inputs[:1].tolist(), term.column.means, strict=False))
+        indicators = {} if term.indicator is None else {"missing": term.indicator}
+        indicators |= {text: j for j, text in term.codes.items()}
+        return {text: self.at(term, means | {j: 1.0}) for text, j in indicators.items()}
 
 
 def factor_text(value: float, least: float = FACTOR) -> str:
