@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from creases._files import parse_json, read_text
-from creases._schema import COUNT, STRING, check_entries, dict_of, finite, list_of, sequence
+from creases._schema import COUNT, check_entries, dict_of, expect
 from creases._text import plural
 from creases.errors import FileError
 from creases.tables._encoding.encoding import TableEncoding
@@ -47,8 +47,7 @@ def load(folder: str | Path) -> TableModel | GrownModel:
         if (kind := description["kind"]) not in _MAKERS:
             raise ValueError(f"there is no kind {kind!r}")
         model = _MAKERS[kind](description, encoding, folder)
-        _check_outputs(model)
-        _check_encoding(model, description["task"])
+        _check_table(model, description["task"])
         names, effects = model._terms().parts, model._facts.effects
         is_known = effects is not None or isinstance(model, TableModel)  # a network of many inputs may have none
         effects = effects or {}
@@ -78,9 +77,7 @@ def load_fit(folder: str | Path) -> tuple[TableModel, FitSettings]:
 
 def _make_table_model(description: dict[str, Any], encoding: TableEncoding | None, folder: Path) -> TableModel:
     function = CurveModel.from_dict(description["parts"])
-    model = TableModel(function=function, **_shared(description, encoding, folder))
-    _check_inputs(model, len(function.curves))
-    return model
+    return TableModel(function=function, **_shared(description, encoding, folder, len(function.curves)))
 
 
 def _make_grown_model(description: dict[str, Any], encoding: TableEncoding | None, folder: Path) -> GrownModel:
@@ -89,9 +86,16 @@ def _make_grown_model(description: dict[str, Any], encoding: TableEncoding | Non
 
     net = read(folder / RunFile.MODEL)
     regions = {name: description.get(name, {}) for name in ("regions", "same")}
-    model = GrownModel(function=net, **regions, **_shared(description, encoding, folder))
-    _check_inputs(model, net.n_in)
-    _check_regions(model, description["units"])
+    model = GrownModel(function=net, **regions, **_shared(description, encoding, folder, net.n_in))
+    expect(description["units"] == net.n_units, f"{description['units']} units, {net.n_units} of the network")
+    length = 2 * net.pattern(model.schema.center).shape[-1]
+    check_entries(model, "the model", regions=dict_of(COUNT))
+    for pattern, count in model.regions.items():
+        fits = len(pattern) == length and count
+        expect(bool(fits), f"region {pattern!r} with {count!r} rows, for a network with {plural(net.n_units, 'unit')}")
+    for pattern, lead in model.same.items():
+        fits = len(pattern) == length and lead in model.regions
+        expect(fits, f"region {pattern!r} with the function of {lead!r}, which is not listed")
     return model
 
 
@@ -102,83 +106,42 @@ _MAKERS: dict[str, Callable[[dict[str, Any], TableEncoding | None, Path], TableM
 }
 
 
-def _shared(description: dict[str, Any], encoding: TableEncoding | None, folder: Path) -> dict[str, Any]:
-    """Return what every model has, by name."""
-    trained, classes, target = description["trained_with"], description["classes"], description["target"]
-    labels = description.get("labels")
-    schema = RowSchema(
-        features=_as_names(description["inputs"], "inputs"),
-        classes=None if classes is None else _as_names(classes, "classes"),
-        targets=_as_names(target, "targets") if isinstance(target, list) else (target,),
-        encoding=encoding,
-        center=np.asarray(trained["center"], np.float64),
-        spread=np.asarray(trained["spread"], np.float64),
-        ranges=np.asarray(description["ranges"], np.float64),
-        threshold=0.5 if (threshold := description["threshold"]) is None else threshold,
-        labels=None if labels is None else np.asarray(labels),
-    )
+def _shared(description: dict[str, Any], encoding: TableEncoding | None, folder: Path, n_in: int) -> dict[str, Any]:
+    """Return what every model has, by name; inputs that are not those of the function are refused."""
+    target, threshold, labels = description["target"], description["threshold"], description.get("labels")
+    entries = {
+        "features": description["inputs"],
+        "classes": description["classes"],
+        "targets": target if isinstance(target, list) else [target],
+        "encoding": encoding,
+        **description["trained_with"],
+        "ranges": description["ranges"],
+        "threshold": 0.5 if threshold is None else threshold,
+    }
+    schema = read_record(RowSchema, entries, "the model")
+    d = len(schema.features)
+    expect(d == n_in, f"{plural(d, 'input')} of the table, {n_in} of the network")
+    schema = replace(schema, labels=None if labels is None else np.asarray(labels))
     return {"schema": schema, "_facts": read_record(Facts, description, "the model"), "_folder": folder}
 
 
-def _check_inputs(model: RowModel, inside: int) -> None:
-    """Refuse inputs that are not those of the network, or whose numbers are not finite."""
-    d = len(model.schema.features)
-    if d != inside:
-        raise ValueError(f"{plural(d, 'input')} of the table, {inside} of the network")
-    check_entries(model.schema, "the model", center=finite(d), spread=finite(d), ranges=finite(d, 2))
-    if not (model.schema.spread > 0).all() or not (model.schema.ranges[:, 0] <= model.schema.ranges[:, 1]).all():
-        raise ValueError("spread must be above 0, and ranges from the least to the largest value")
-
-
-def _check_outputs(model: RowModel) -> None:
-    """Refuse a target and classes that are not those of the network."""
-    threshold = model.schema.threshold
-    n_out = model._outputs(model.schema.center[None]).shape[1]
-    check_entries(model.schema, "the model", targets=sequence(STRING))
-    if model.classes is None and n_out != len(model.schema.targets):
-        raise ValueError(f"{plural(len(model.schema.targets), 'target')}, {plural(n_out, 'output')} of the network")
-    if model.classes is not None and len(model.classes) != n_out:
-        raise ValueError(f"{len(model.classes)} classes, {plural(n_out, 'output')} of the network")
-    if isinstance(threshold, bool) or not 0 < threshold < 1:
-        raise ValueError(f"threshold {threshold}")
-
-
-def _check_regions(model: GrownModel, units: int) -> None:
-    """Refuse regions that are not of a network with as many units."""
-    net = model.network
-    if units != net.n_units:
-        raise ValueError(f"{units} units, {net.n_units} of the network")
-    length = 2 * net.pattern(model.schema.center).shape[-1]
-    check_entries(model, "the model", regions=dict_of(COUNT))
-    for pattern, count in model.regions.items():
-        if len(pattern) != length or not count:
-            raise ValueError(f"region {pattern!r} with {count!r} rows, for a network with {plural(units, 'unit')}")
-    for pattern, lead in model.same.items():
-        if len(pattern) != length or lead not in model.regions:
-            raise ValueError(f"region {pattern!r} with the function of {lead!r}, which is not listed")
-
-
-def _check_encoding(model: RowModel, task: str) -> None:
-    """Refuse a description of another table than the encoding's."""
-    if task != ("regression" if model.classes is None else "classification"):
-        raise ValueError(f"the task is {task!r}")
-    if model.schema.encoding is None:
+def _check_table(model: RowModel, task: str) -> None:
+    """Refuse a target and classes that are not those of the function, and columns that are not the encoding's."""
+    schema, n_out = model.schema, model._outputs(model.schema.center[None]).shape[1]
+    expect(task == schema.task, f"the task is {task!r}")
+    count = plural(len(schema.targets), "target") if schema.classes is None else f"{len(schema.classes)} classes"
+    expect(len(schema.classes or schema.targets) == n_out, f"{count}, {plural(n_out, 'output')} of the network")
+    if schema.encoding is None:
         return
-    encoded = tuple(feature.name for feature in model.schema.encoding.features)
+    encoded = tuple(feature.name for feature in schema.encoding.features)
     pairs = {
-        "inputs": (model.schema.features, encoded),
-        "classes": (model.classes or (), model.schema.encoding.classes or ()),
-        "target": (model.schema.targets[:1], (model.schema.encoding.target,)),
+        "inputs": (schema.features, encoded),
+        "classes": (schema.classes or (), schema.encoding.classes or ()),
+        "target": (schema.targets[:1], (schema.encoding.target,)),
     }
     for what, (described, expected) in pairs.items():
         for ours, theirs in zip_longest(described, expected):
-            if ours != theirs:
-                raise ValueError(f"{what}: {ours!r}, but {theirs!r} in {RunFile.ENCODING}")
-
-
-def _as_names(values: Any, what: str) -> tuple[str, ...]:
-    check_entries({what: values}, "the model", **{what: list_of(STRING)})
-    return tuple(values)
+            expect(ours == theirs, f"{what}: {ours!r}, but {theirs!r} in {RunFile.ENCODING}")
 
 
 def _load_encoding(folder: Path) -> TableEncoding | None:

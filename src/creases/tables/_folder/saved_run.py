@@ -41,10 +41,19 @@ def load_run(folder: Path) -> SavedRun:
         snapshots.append(Snapshot(len(snapshots), history.best_epoch, "end", None, net, 0))
     if not snapshots:
         raise FileError(f"{folder} holds no network yet; resume the run: {resume}")
+    expected = (data.problem.X.shape[1], data.n_outputs)
     for snapshot in snapshots:
-        _check_network(snapshot, data, folder)
+        if (sizes := (snapshot.net.n_in, snapshot.net.n_out)) != expected:
+            got, need = (f"{plural(n, 'input')} and {plural(m, 'output')}" for n, m in (sizes, expected))
+            raise FileError(
+                f"the network of epoch {snapshot.epoch} in {folder} does not belong to its data: it has {got}, "
+                f"the data in {RunFile.SETTINGS} need {need}; start another run"
+            )
     if history.ended and os.path.lexists(folder / RunFile.DESCRIPTION):
-        _check_model(snapshots[-1], data, folder)
+        X = data.problem.X[:100]
+        if not np.allclose(load(folder)._outputs(X), snapshots[-1].net(X), rtol=1e-6, atol=1e-9):
+            what = f"{folder / RunFile.MODEL} is not the network that the run ended with"
+            raise FileError(f"{what}; write it again: {resume}")
     return SavedRun(settings, data, history, tuple(snapshots), settings.digest())
 
 
@@ -60,26 +69,6 @@ def _check_history(history: History, data: TableSplit, folder: Path) -> None:
     except ValueError as reason:
         what = f"the history of the run in {folder} does not belong to its data: {reason}"
         raise FileError(f"{what}; start another run") from None
-
-
-def _check_model(last: Snapshot, data: TableSplit, folder: Path) -> None:
-    """Refuse a folder whose model is damaged, or is not the one that the run ended with."""
-    X = data.problem.X[:100]
-    if not np.allclose(load(folder)._outputs(X), last.net(X), rtol=1e-6, atol=1e-9):
-        what = f"{folder / RunFile.MODEL} is not the network that the run ended with"
-        raise FileError(f"{what}; write it again: creases grow --resume {folder}")
-
-
-def _check_network(snapshot: Snapshot, data: TableSplit, folder: Path) -> None:
-    """Refuse a network of other inputs or outputs than the data's."""
-    net, d = snapshot.net, data.problem.X.shape[1]
-    if (net.n_in, net.n_out) != (d, data.n_outputs):
-        got = f"{plural(net.n_in, 'input')} and {plural(net.n_out, 'output')}"
-        expected = f"{plural(d, 'input')} and {plural(data.n_outputs, 'output')}"
-        raise FileError(
-            f"the network of epoch {snapshot.epoch} in {folder} does not belong to its data: it has {got}, "
-            f"the data in {RunFile.SETTINGS} need {expected}; start another run"
-        )
 
 
 def _load_history(folder: Path) -> History:

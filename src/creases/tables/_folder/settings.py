@@ -8,6 +8,7 @@ import json
 import os
 import shlex
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -67,9 +68,8 @@ class TableSettings(ReadOptions, ABC):
     data: str  #: a file, a folder or a pattern, by its absolute path, or the name of a built-in problem
     header: bool | None = None
     config: Any = None  #: the options
-    stored: tuple[Path, str] | None = field(
-        default=None, compare=False
-    )  #: folder with rows of data that have moved, digest
+    #: The folder with the rows of data that have moved, and their digest.
+    stored: tuple[Path, str] | None = field(default=None, compare=False)
 
     @property
     def is_file(self) -> bool:
@@ -127,14 +127,14 @@ class TableSettings(ReadOptions, ABC):
         usual = type(self)(self.data).to_dict()
         return {name: value for name, value in self.to_dict().items() if value != usual[name]}
 
-    def _options(self) -> dict[str, Any]:
-        """Return the options of the command that differ from its defaults."""
-        return self.changed()
-
     def command(self, folder: str) -> str:
         """Return the command that makes this in a folder; a data file goes by its name alone."""
+        return self._command(folder, self.changed())
+
+    def _command(self, folder: str, options: Mapping[str, Any]) -> str:
+        """Return the command with those of its options that differ from their defaults."""
         words = [Path(self.data).name if self.is_file else self.data]
-        for name, value in self._options().items():
+        for name, value in options.items():
             option = name.replace("_", "-")
             if name == "codes":
                 pairs = [f"{column}={code:g}" for column, each in value.items() for code in each]
@@ -233,12 +233,14 @@ class RunSettings(TableSettings):
     verb = "grow"
     result = "growth run"
 
-    config: GrowthConfig = field(default_factory=lambda: _growth_config({}))
+    config: GrowthConfig = field(default_factory=lambda: RunSettings.read_config({}))
 
     @staticmethod
     def read_config(options: dict[str, Any]) -> GrowthConfig:
         """Return the options that a file holds."""
-        return _growth_config(options)
+        from creases.growth import GrowthConfig  # imports torch
+
+        return GrowthConfig.from_dict(options)
 
     def find_files(self) -> TableFiles | None:
         """Return None: a network grows on a table that is read as a whole; one of several files is refused."""
@@ -258,22 +260,17 @@ class RunSettings(TableSettings):
         """Return the rows that the settings name, split."""
         return TableSplit.from_problem(self.load_problem(), self.config)
 
-    def _options(self) -> dict[str, Any]:
-        """Return the options of the command that differ from its defaults: it says by ``--when`` which loop grows."""
-        options = self.changed()
-        if options.get("loop") == "sized":
-            options = {"when": "stages"} | {name: value for name, value in options.items() if name != "loop"}
-        return options
-
     def command(self, folder: str) -> str:
         """Return the command that makes this run in a folder, or the code where the command lacks an option."""
-        changed = self.changed()
-        if all(name in COMMAND_OPTIONS for name in self._options()):
-            return super().command(folder)
+        options = changed = self.changed()
+        if changed.get("loop") == "sized":  # the command says by --when which loop grows
+            options = {"when": "stages"} | {name: value for name, value in changed.items() if name != "loop"}
+        if all(name in COMMAND_OPTIONS for name in options):
+            return self._command(folder, options)
         name = Path(self.data).name if self.is_file else self.data
         table = repr(name) if self.is_file else f"creases.problems.get({name!r})"
-        options = "".join(f", {name}={value!r}" for name, value in changed.items())
-        return f"import creases\ncreases.tables.grow_table({table}{options}).save({folder!r})"
+        arguments = "".join(f", {name}={value!r}" for name, value in changed.items())
+        return f"import creases\ncreases.tables.grow_table({table}{arguments}).save({folder!r})"
 
 
 #: By the kind that a file of settings names.
@@ -321,12 +318,6 @@ def load_settings(folder: Path) -> FitSettings | RunSettings:
     if changed:
         raise FileError(f"{settings.data} has changed since the run in {folder} began; start another run")
     return settings
-
-
-def _growth_config(options: dict[str, Any]) -> GrowthConfig:
-    from creases.growth import GrowthConfig  # imports torch
-
-    return GrowthConfig.from_dict(options)
 
 
 def resolve_data(data: str) -> str:

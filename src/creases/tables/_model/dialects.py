@@ -208,12 +208,10 @@ class _Sql:
             query = exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier("rows")), *steps)
             sources.append((f'"{self.prefix} stage {number}"', query.from_(self.rows(source))))
             source = f"{self.prefix} stage {number}"
-        titles = {"decision": f"predicted {program.target}"} if program.labels else {}
-        titles |= program.outputs
         is_read = self.total([exp.convert(0), *map(self.step, program.unread)]).eq(0)
         shown = [
             exp.alias_(self.case([(is_read, self.step(name))], exp.null()), self.names[title], quoted=True)
-            for name, title in titles.items()
+            for name, title in program.titles.items()
         ]
         query = exp.select(*shown).from_(self.rows(source))
         for name, stage_query in sources:

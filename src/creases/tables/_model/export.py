@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from creases._files import write_atomically
 from creases._text import in_one_line, plural
 from creases._typing import Bools, Floats
 from creases.errors import InputError, RequestError
-from creases.tables._columns.codec import UNKNOWN, Feature
+from creases.tables._columns.codec import UNKNOWN
 from creases.tables._columns.levels import Levels
 from creases.tables._columns.nodes import Input, Interpolate
 from creases.tables._encoding.columns import ColumnEncoding
@@ -72,7 +72,7 @@ def export_model(model: RowFunction, path: Path, *, table: str = "rows") -> Expo
         "rows": [list(row.values()) for row in rows],
         "table": table,
         "labeled": bool(program.labels),
-        "count": bool(program.labels) + len(program.outputs),
+        "count": len(program.titles),
     }
     with write_atomically(path) as temporary:
         if path.suffix == ".onnx":
@@ -122,7 +122,15 @@ def check_rows(model: RowFunction, program: Program, suffix: str) -> tuple[list[
     places = {
         each.name: [j for j, f in enumerate(encoding.features) if f.column == each.name] for each in program.inputs
     }
-    columns = [[_decode(column, encoding.features, places[each.name], x) for x in X] for column, each in pairs]
+    columns = []
+    for column, each in pairs:
+        gaps = {j: encoding.features[j] for j in places[each.name] if encoding.features[j].is_gap}
+        codec, cells = column.kind.codec, list[Any]()
+        for x in X:
+            gap = next((feature for j, feature in gaps.items() if x[j]), None)
+            code = float(gap.level) if gap is not None and gap.is_code else None
+            cells.append(codec.exported_cell(column, x[places[each.name]]) if gap is None else code)
+        columns.append(cells)
     rows = [dict(zip(places, row, strict=True)) for row in zip(*columns, strict=True)]
     for j, curve in enumerate(getattr(getattr(model, "function", None), "curves", ())):
         name = encoding.features[j].column
@@ -149,14 +157,6 @@ def check_rows(model: RowFunction, program: Program, suffix: str) -> tuple[list[
     most = n_plain + (MOST_SHEET_ROWS if suffix == ".xlsx" else MOST_ROWS)  # of a wide table, odd cells of some columns
     chosen = np.r_[:n_plain, np.linspace(n_plain, len(rows) - 1, min(len(rows), most) - n_plain).astype(np.int64)]
     return [rows[i] for i in chosen], np.array(encoded)[chosen], np.array(is_strict)[chosen]
-
-
-def _decode(column: ColumnEncoding, features: Sequence[Feature], places: Sequence[int], x: Floats) -> Any:
-    """Return the cell of a column in an encoded row x (d,): None where it is missing."""
-    for j in places:
-        if features[j].is_gap and x[j]:
-            return float(features[j].level) if features[j].is_code else None
-    return column.kind.codec.exported_cell(column, x[places])
 
 
 def _odd_cells(column: ColumnEncoding, each: Input) -> dict[str | None, bool]:

@@ -39,28 +39,23 @@ def predict_frame(
         columns = {f"predicted {schema.target or 'class'}": schema.decide(outputs)}
         chances = probabilities(outputs)
         columns |= {f"probability {name}": chances[:, k] for k, name in enumerate(schema.classes)}
-    columns |= _bound(model, X, coverage, by) | model._place(X)
+    if coverage is None and by is not None:
+        raise InputError("by", "come with a coverage", repr(by), "add {0}", [("coverage", 0.9)])
+    if coverage is not None:
+        share = f"{100 * check_number(coverage, 'coverage', above=0, below=1):g} %"
+        if schema.classes is None:
+            low, high = predict_intervals(model, X, coverage, by).T
+            columns |= {f"least {schema.target} at {share}": low, f"largest {schema.target} at {share}": high}
+        else:
+            sets = predict_sets(model, X, coverage, by)
+            columns[f"classes at {share}"] = ["; ".join(str(schema.classes[k]) for k in numbers) for numbers in sets]
+    columns |= model._place(X)
     outside = schema.outside(X)
     columns["outside"] = ["yes" if beyond else "no" for beyond in outside]
     columns["outside in"] = [", ".join(beyond) for beyond in outside]
     if budget > 0 and schema.classes is not None:
         columns |= _boundary_distances(model, X, budget, where)
     return pd.DataFrame(columns)
-
-
-def _bound(model: RowFunction, X: Floats, coverage: float | None, by: str | None) -> dict[str, Any]:
-    """Return intervals or sets of encoded rows X (n, d) as columns of a table."""
-    if coverage is None:
-        if by is not None:
-            raise InputError("by", "come with a coverage", repr(by), "add {0}", [("coverage", 0.9)])
-        return {}
-    check_number(coverage, "coverage", above=0, below=1)
-    share, schema = f"{100 * coverage:g} %", model.schema
-    if schema.classes is None:
-        low, high = predict_intervals(model, X, coverage, by).T
-        return {f"least {schema.target} at {share}": low, f"largest {schema.target} at {share}": high}
-    sets = predict_sets(model, X, coverage, by)
-    return {f"classes at {share}": ["; ".join(str(schema.classes[k]) for k in numbers) for numbers in sets]}
 
 
 def _boundary_distances(model: RowFunction, X: Floats, budget: float, where: dict[str, Any]) -> dict[str, list[Any]]:
@@ -104,6 +99,11 @@ class PredictionSummary:
         return cls(len(frame), outside, new, values=values, unusual=tuple(unusual))
 
     def __add__(self, other: PredictionSummary) -> PredictionSummary:
+        merged: dict[tuple[str, str], Unusual] = {}
+        for each in (*self.unusual, *other.unusual):
+            known = merged.get((each.column, each.what), replace(each, count=0))
+            example = each if each.like and not known.like else known
+            merged[each.column, each.what] = replace(example, count=known.count + each.count)
         regions = [each.in_new_regions for each in (self, other) if each.in_new_regions is not None]
         classes = [each.classes for each in (self, other) if each.classes is not None]
         values = [each.values for each in (self, other) if each.values is not None]
@@ -113,7 +113,7 @@ class PredictionSummary:
             sum(regions) if regions else None,
             sum(classes, Counter()) if classes else None,
             (min(v[0] for v in values), sum(v[1] for v in values), max(v[2] for v in values)) if values else None,
-            _add_unusual(self.unusual, other.unusual),
+            tuple(merged.values()),
         )
 
     def to_dict(self, out: Path | None = None) -> dict[str, Any]:
@@ -128,12 +128,3 @@ class PredictionSummary:
             predicted = dict(zip(("least", "mean", "largest"), self.values, strict=True))
             predicted["mean"] /= self.rows
         return plain | {"predicted": predicted, "notes": [str(each) for each in self.unusual]}
-
-
-def _add_unusual(first: tuple[Unusual, ...], second: tuple[Unusual, ...]) -> tuple[Unusual, ...]:
-    merged: dict[tuple[str, str], Unusual] = {}
-    for each in (*first, *second):
-        known = merged.get((each.column, each.what), replace(each, count=0))
-        told = each if each.like and not known.like else known
-        merged[each.column, each.what] = replace(told, count=known.count + each.count)
-    return tuple(merged.values())

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,47 +200,22 @@ def _count_regions(
         patterns, which = np.unique(net.pattern(X), axis=0, return_inverse=True)
         sums = np.bincount(which.reshape(-1), weights=count)
         return {patterns[k].tobytes().hex(): int(sums[k]) for k in np.argsort(-sums, kind="stable")[:MAX_REGIONS]}, {}
-    numbers = number_regions(make_table(net, X, classes=classes))
-    names = [pattern.tobytes().hex() for pattern in numbers.patterns]
-    region_of = numbers.region_of_pattern
-    counts = np.bincount(region_of[numbers.pattern_of], weights=count)
-    order = np.argsort(-counts, kind="stable")[:MAX_REGIONS]
-    lead: dict[int, str] = {}
-    for name, region in zip(names, region_of.tolist(), strict=True):
-        lead.setdefault(region, name)
-    listed = set(order.tolist())
-    same = {
-        name: lead[region]
-        for name, region in zip(names, region_of.tolist(), strict=True)
-        if region in listed and lead[region] != name
-    }
-    return {lead[region]: int(counts[region]) for region in order.tolist()}, same
-
-
-# Regions that hold rows: those with the same function are one, the first has the most rows.
-
-
-class RegionNumbers(NamedTuple):
-    """The regions of a table's rows."""
-
-    patterns: Any  #: (p, n_bytes) the different patterns
-    pattern_of: Ints  #: (n,) the pattern of each row, by its number
-    region_of_pattern: Ints  #: (p,) the region of each pattern, from 0
-
-
-def number_regions(table: Table) -> RegionNumbers:
-    """Return the regions that hold rows, in the order of their numbers."""
-    packed = table.net.pattern(table.to_network(table.X)).reshape(len(table.X), -1)
-    first, pattern_of = np.zeros(1, np.int64), np.zeros(len(packed), np.int64)
+    table = make_table(net, X, classes=classes)
+    packed = table.net.pattern(table.to_network(X)).reshape(len(X), -1)
+    first, pattern_of = np.zeros(1, np.int64), np.zeros(len(X), np.int64)
     if packed.shape[1]:  # a network without units has one region
         _, first, pattern_of = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-        pattern_of = pattern_of.reshape(-1)
-    merged = _merge_functions(*table.pieces(table.X[first]), table)
-    counts = np.bincount(merged[pattern_of], minlength=merged.max() + 1)
-    order = np.argsort(-counts, kind="stable")
-    rank = np.empty(len(counts), np.int64)
-    rank[order] = np.arange(len(counts))
-    return RegionNumbers(packed[first], pattern_of, rank[merged])
+    merged = _merge_functions(*table.pieces(X[first]), table)
+    of_rows = merged[pattern_of.reshape(-1)]
+    counts = np.bincount(of_rows, weights=count)
+    order = np.lexsort((-np.bincount(of_rows), -counts))[:MAX_REGIONS].tolist()  # of equal ones those of most rows
+    lead: dict[int, str] = {}
+    names = {pattern.tobytes().hex(): region for pattern, region in zip(packed[first], merged.tolist(), strict=True)}
+    for name, region in names.items():
+        lead.setdefault(region, name)
+    listed = set(order)
+    same = {name: lead[region] for name, region in names.items() if region in listed and lead[region] != name}
+    return {lead[region]: int(counts[region]) for region in order}, same
 
 
 def _merge_functions(J: Floats, offset: Floats, table: Table) -> Ints:

@@ -43,8 +43,7 @@ class HeldRows:
 
     def save(self, path: Path) -> None:
         """Write the rows."""
-        plain: dict[str, Any] = {"predictions": self.predictions, "fitted": self.fitted}
-        plain |= {"truth": self.truth, "weight": self.weight}
+        plain: dict[str, Any] = {name: array for name, array in vars(self).items() if name != "groups"}
         plain |= {f"group {name}": codes for name, codes in self.groups.items()}
         with write_atomically(path) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, **plain)
@@ -116,8 +115,9 @@ def predict_intervals(model: RowFunction, X: Floats, coverage: float, by: str | 
         raise InputError("rows", "be of a table with one target of numbers", got, "of classes predict sets")
     held = held_rows(model)
     predicted, center = model._outputs(X)[:, 0], held.predictions[:, 0]
-    scale = _error_sizes(center, np.abs(held.truth - center), held.weight)
-    errors = np.abs(held.truth - center) / scale(center)
+    errors = np.abs(held.truth - center)
+    scale = _error_sizes(center, errors, held.weight)
+    errors = errors / scale(center)
     reach = _quantiles(model, held, errors, X, coverage, by) * scale(predicted)
     low, high = predicted - reach, predicted + reach
     if model._largest is not None:  # a logarithmic link: no value is negative
@@ -187,11 +187,8 @@ def conformal_quantile(errors: Floats, weight: Floats, coverage: float) -> float
 
 def _error_sizes(center: Floats, errors: Floats, weight: Floats) -> Any:
     """Return a function of predictions (n,): the usual size of errors there, straight between means of equal parts."""
-    parts = int(np.clip(len(center) // PART_ROWS, 1, MOST_PARTS))
-    order = np.argsort(center, kind="stable")
-    mean = float(np.average(errors, weights=weight)) or 1.0
-    places, sizes = [], []
-    for part in np.array_split(order, parts):
-        places.append(float(np.average(center[part], weights=weight[part])))
-        sizes.append(max(float(np.average(errors[part], weights=weight[part])), 0.05 * mean))
+    count = int(np.clip(len(center) // PART_ROWS, 1, MOST_PARTS))
+    parts = np.array_split(np.argsort(center, kind="stable"), count)
+    places, means = ([np.average(values[part], weights=weight[part]) for part in parts] for values in (center, errors))
+    sizes = np.maximum(means, 0.05 * (float(np.average(errors, weights=weight)) or 1.0))
     return lambda values: np.interp(values, places, sizes)

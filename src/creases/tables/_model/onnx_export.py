@@ -120,11 +120,8 @@ class _Graph:
     def _stage(self, stage: Mapping[str, Any]) -> None:
         """Add the steps of a stage; its sums of earlier steps are one product of matrices."""
         for is_positive in (False, True):
-            dots = {
-                name: each
-                for name, each in stage.items()
-                if isinstance(each, steps.Dot) and each.is_positive == is_positive
-            }
+            sums = [(name, node) for name, node in stage.items() if isinstance(node, steps.Dot)]
+            dots = {name: each for name, each in sums if each.is_positive == is_positive}
             names = tuple(dict.fromkeys(name for each in dots.values() for name in each.names))
             whole = next((each for each in self._matrices if set(names) <= set(each)), names)
             weights = np.zeros((len(whole), len(dots)))
@@ -138,15 +135,12 @@ class _Graph:
                 self._matrices[tuple(dots)] = matrix
                 self._columns |= {name: self.pick(matrix, k) for k, name in enumerate(dots)}
             elif dots:
-                some = self.add("Sub", [self._first(), self._first()])
+                some = next(iter(self._columns.values()))  # of finite numbers
+                some = self.add("Sub", [some, some])
                 self._columns |= {n: self.add("Add", [some, self.number(d.constant)]) for n, d in dots.items()}
         for name, node in stage.items():
             if not isinstance(node, steps.Dot):
                 self._columns[name] = self.write(node)
-
-    def _first(self) -> str:
-        """Return a column of finite numbers."""
-        return next(iter(self._columns.values()))
 
     def write(self, node: Any) -> str:
         """Add an expression; a condition is a truth value."""
@@ -225,9 +219,8 @@ class _Graph:
             pattern.encode()
         flags = [self.add("RegexFullMatch", [text], pattern=pattern) for pattern in patterns]
         while len(flags) > 1:
-            flags = [
-                self.add("Or", flags[k : k + 2]) if k + 1 < len(flags) else flags[k] for k in range(0, len(flags), 2)
-            ]
+            pairs = [flags[k : k + 2] for k in range(0, len(flags), 2)]
+            flags = [self.add("Or", pair) if len(pair) > 1 else pair[0] for pair in pairs]
         return self.to_double(flags[0])
 
     def _field(self, node: nodes.Field, cell: str) -> str:
@@ -287,15 +280,11 @@ class _Graph:
         graph = helper.make_graph(self._nodes, "creases", self._inputs, self._outputs, self._constants)
         opsets = [helper.make_opsetid("", OPSET)]
         proto = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="creases")
-        missing = {"number": "; NaN where it is missing"}
-        columns = [
-            {
-                "input": f"column{k}",
-                "name": each.name,
-                "cells": each.about + missing.get(each.cells, '; "" where it is missing'),
-            }
-            for k, each in enumerate(program.inputs)
-        ]
+        columns = []
+        for k, each in enumerate(program.inputs):
+            missing = "NaN" if each.cells == "number" else '""'
+            cells = f"{each.about}; {missing} where it is missing"
+            columns.append({"input": f"column{k}", "name": each.name, "cells": cells})
         about = {"columns": columns, "target": program.target, "outputs": list(program.outputs.values())}
         helper.set_model_props(proto, {name: json.dumps(value) for name, value in about.items()})
         return proto

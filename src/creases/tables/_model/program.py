@@ -66,6 +66,11 @@ class Program:
     labels: tuple[Any, ...] = ()  #: of the classes; the step ``decision`` is one of them
     is_array: bool = False  #: whether rows have no table, but are of an array
 
+    @property
+    def titles(self) -> dict[str, str]:
+        """What steps are called that a row is answered with: the decision, if there are classes, and the outputs."""
+        return ({"decision": f"predicted {self.target}"} if self.labels else {}) | dict(self.outputs)
+
 
 def make_program(model: RowFunction) -> Program:
     """Return the steps of a model."""

@@ -128,7 +128,13 @@ class Book:
                 letters, row = _PLACE.findall(cell.attrib["r"])[0]
                 key = sheet.attrib["name"], column_number(letters), int(row)
                 formula = None if is_calculated else cell.find(f"{_NS}f")
-                self.cells[key] = _content(cell, shared) if formula is None else Formula(formula.text or "")
+                kind, text = cell.attrib.get("t", "n"), _text_of(cell)
+                if formula is not None:
+                    self.cells[key] = Formula(formula.text or "")
+                elif kind in ("inlineStr", "str") or not text or kind == "e":
+                    self.cells[key] = text if kind in ("inlineStr", "str") else None
+                else:
+                    self.cells[key] = shared[int(text)] if kind == "s" else text == "1" if kind == "b" else float(text)
 
     def value(self, sheet: str, column: int, row: int) -> Any:
         """Return the value of a cell, None of an empty one or of an error."""
@@ -174,15 +180,6 @@ def _text_of(node: Any) -> str:
     return re.sub("_x([0-9A-Fa-f]{4})_", lambda match: chr(int(match[1], 16)), text)
 
 
-def _content(cell: Any, shared: Sequence[str]) -> Any:
-    kind, text = cell.attrib.get("t", "n"), _text_of(cell)
-    if kind in ("inlineStr", "str"):
-        return text
-    if not text or kind == "e":
-        return None
-    return shared[int(text)] if kind == "s" else text == "1" if kind == "b" else float(text)
-
-
 def column_number(letters: str) -> int:
     """Return the number of a column, from 0."""
     number = 0
@@ -203,9 +200,8 @@ def _each(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*values: Any) -> Any:
         if not any(isinstance(value, np.ndarray) for value in values):
             return function(*values)
-        return np.array(
-            [function(*each) for each in np.broadcast(*(np.array(value, object) for value in values))], object
-        )
+        arrays = (np.array(value, object) for value in values)
+        return np.array([function(*each) for each in np.broadcast(*arrays)], object)
 
     return call
 

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._schema import expect
 from creases._text import plural
 from creases._typing import Floats, Ints, Task
 from creases.tables._encoding.encoding import EncodedRows, TableEncoding, number_encoding
@@ -41,13 +42,13 @@ def decide(outputs: Floats, threshold: float = 0.5) -> Ints:
 class RowSchema:
     """How rows of a table become the d inputs of a model, and its outputs become predictions."""
 
-    features: tuple[str, ...]  #: names of the d encoded inputs
+    features: Annotated[tuple[str, ...], "d"]  #: names of the encoded inputs
     classes: tuple[str, ...] | None  #: names of the classes; None for a regression
     targets: tuple[str, ...]  #: names of the columns to predict: one, or of a regression several
     encoding: TableEncoding | None  #: None for a built-in problem, whose columns are the features
-    center: Floats  #: (d,) means of the inputs in the rows trained on
-    spread: Floats  #: (d,) their standard deviations, 1 where an input is constant
-    ranges: Floats  #: (d, 2) least and largest value in the rows trained on
+    center: Annotated[Floats, "d"]  #: means of the inputs in the rows trained on
+    spread: Annotated[Floats, "d"]  #: their standard deviations, 1 where an input is constant
+    ranges: Annotated[Floats, "d", 2]  #: least and largest value in the rows trained on
     threshold: float = 0.5  #: probability above which the second of two classes is predicted
     labels: NDArray[Any] | None = None  #: (n_classes,) what is predicted for each class; None: as the encoding says
 
@@ -57,30 +58,25 @@ class RowSchema:
         X: Floats,
         moments: tuple[Floats, Floats],
         *,
-        features: Sequence[str],
-        classes: Sequence[Any] | None,
         targets: Sequence[str],
-        encoding: TableEncoding | None,
-        threshold: float,
-        labels: NDArray[Any] | None = None,
+        classes: Sequence[Any] | None,
         ranges: Floats | None = None,
+        **named: Any,
     ) -> RowSchema:
         """Return the schema of a model that is trained on encoded rows X (n, d) with these means and deviations (d,).
 
-        ``ranges`` (d, 2) are of all rows, where X are some of them.
+        ``ranges`` (d, 2) are of all rows, where X are some of them; ``named`` are other fields.
         """
+        ranges = np.stack([X.min(axis=0), X.max(axis=0)], axis=1) if ranges is None else ranges
+        names = None if classes is None else tuple(map(str, classes))
         center, spread = moments
-        return cls(
-            features=tuple(features),
-            classes=None if classes is None else tuple(map(str, classes)),
-            targets=tuple(targets),
-            encoding=encoding,
-            labels=labels,
-            center=center,
-            spread=spread,
-            ranges=np.stack([X.min(axis=0), X.max(axis=0)], axis=1) if ranges is None else ranges,
-            threshold=threshold,
-        )
+        return cls(classes=names, targets=tuple(targets), center=center, spread=spread, ranges=ranges, **named)
+
+    def check(self) -> None:
+        """Raise ValueError where numbers do not fit together."""
+        expect(bool((self.spread > 0).all()), "spread must be above 0")
+        expect(bool((self.ranges[:, 0] <= self.ranges[:, 1]).all()), "ranges must rise from the least value")
+        expect(0 < self.threshold < 1, f"threshold must be between 0 and 1, got {self.threshold}")
 
     @property
     def task(self) -> Task:

@@ -29,8 +29,7 @@ _TIME_PARTS = {1: "HOUR", 4: "MINUTE", 7: "SECOND"}
 
 def write_sheet(program: Program, rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Write rows with formulas that predict them; copy the formulas down for more rows."""
-    outputs = {"decision": f"predicted {program.target}"} if program.labels else {}
-    outputs |= program.outputs
+    outputs = program.titles
     nodes = {name: node for stage in program.stages for name, node in stage.items()}
     texts = {f"text{k}": k for k in range(len(program.inputs)) if f"missing{k}" in nodes}
     steps = [*outputs, *texts, *(name for name in nodes if name not in outputs)]
@@ -45,10 +44,8 @@ def write_sheet(program: Program, rows: Sequence[Mapping[str, Any]], path: Path)
     columns = [each.name for each in program.inputs]
     lines = [[_text_cell(title) for title in [*columns, *(outputs.get(name, name) for name in steps)]]]
     for number, row in enumerate(rows, 2):
-        cells = [_cell(row[name]) for name in columns]
-        lines.append(
-            [*cells, *(f"<c><f>{escape(formula.replace('{row}', str(number)))}</f></c>" for formula in formulas)]
-        )
+        cells = [f"<c><f>{escape(formula.replace('{row}', str(number)))}</f></c>" for formula in formulas]
+        lines.append([*(_cell(row[name]) for name in columns), *cells])
     about = [[_text_cell(each.name), _text_cell(each.about)] for each in program.inputs]
     about = [[_text_cell("column"), _text_cell("what its cells are to be")], *about]
     _write_book(path, {"rows": lines, "columns": about, "model": book.lines})
@@ -86,7 +83,7 @@ class _Book:
     def write(self, name: str, node: Any) -> str:
         """Return the formula of a step; a prediction has none where a cell is not read."""
         formula = self.formula(node)
-        if self.program.unread and (name in self.program.outputs or name == "decision"):
+        if self.program.unread and name in self.program.titles:
             return f"IF(SUM({self.range(list(self.program.unread))})=0,{formula},NA())"
         return formula
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from creases.network import Network
-    from creases.tables._split.split import TableSplit
     from creases.tables._words.card import PointsCard
     from creases.tables._words.terms import CurveTerms
 
@@ -80,9 +79,20 @@ def edit_model(
     for j in _inputs_of(model, flatten):
         curves[j] = replace(curves[j], values=0 * curves[j].values, errors=0 * curves[j].errors)
     function = replace(model.function, curves=tuple(curves), planes=_kept_planes(model, forbid))
-    data = _data_of(model)
+    data, folder = model.data, model._folder
+    if data is None and folder is not None and (folder / RunFile.SETTINGS).exists():  # loaded: its rows are read again
+        from creases.tables._folder.settings import FitSettings
+
+        data = FitSettings.load(folder).load_split()
     changed = replace(model, function=function, data=data, _facts=Facts(), _folder=None, _held=None, _scored=None)
-    X, numbers = _rows_of(model, data, rows)
+    if rows is not None:
+        X = model.encode(rows).X
+        numbers = np.arange(len(X))
+    elif data is not None and data.source is not None:
+        X = data.source.X
+        numbers = np.arange(len(X)) if data.source.rows is None else data.source.rows
+    else:
+        raise InputError("rows", "be given for a model without the rows it was fitted to")
     before, after = model.function.scores(X), function.scores(X)
     classes = (
         None if model.classes is None else [each.schema.class_numbers(each._outputs(X)) for each in (model, changed)]
@@ -97,27 +107,6 @@ def edit_model(
     pairs = [score_outputs(each._outputs, data, each.schema.threshold) for each in (model, changed)]
     scores = {name: each.by_part for name, each in zip(("before", "after"), pairs, strict=True)}
     return Edit(changed, flips, after - before, pd.DataFrame(scores))
-
-
-def _data_of(model: TableModel) -> TableSplit | None:
-    """Return the rows that a model was fitted to; of one that was loaded those of its run, read again."""
-    from creases.tables._folder.settings import FitSettings
-
-    folder = model._folder
-    if model.data is not None or folder is None or not (folder / RunFile.SETTINGS).exists():
-        return model.data
-    return FitSettings.load(folder).load_split()
-
-
-def _rows_of(model: TableModel, data: TableSplit | None, rows: Any) -> tuple[Floats, Ints]:
-    """Return encoded rows (n, d) and their numbers (n,), from 0, in what was given or in the table."""
-    if rows is not None:
-        X = model.encode(rows).X
-        return X, np.arange(len(X))
-    if data is None or data.source is None:
-        raise InputError("rows", "be given for a model without the rows it was fitted to")
-    problem = data.source
-    return problem.X, np.arange(len(problem.X)) if problem.rows is None else problem.rows
 
 
 def _find_curve(model: TableModel, name: Any, param: str) -> int:
