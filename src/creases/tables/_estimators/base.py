@@ -31,16 +31,6 @@ from creases.tables._words.row_text import RowExplanations
 # Checks of what an estimator is given: rows, targets and weights.
 
 
-def advise(problem: str, task: str) -> str:
-    """Return what works instead of rows or targets that are no numbers; "" for other problems."""
-    if "NaN" in problem and "Input X" in problem:
-        return "\nA DataFrame may have missing values: pass one to fit, or use creases.fit_table(table, target)."
-    if "could not convert string" in problem:
-        other = ", and classes to predict need a classifier" if task == "regression" else ""
-        return f"\nText belongs into a DataFrame: pass one to fit, or use creases.fit_table(table, target){other}."
-    return ""
-
-
 def is_frame(X: Any) -> bool:
     """Return whether rows are a DataFrame."""
     return hasattr(X, "columns") and hasattr(X, "iloc")
@@ -84,20 +74,14 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     missing_marks: Sequence[str] | None
     model_: RowModel
 
-    @property
-    @abstractmethod
-    def _checks(self) -> dict[str, Any]:
-        """Options of scikit-learn's checks of y."""
+    _checks: Mapping[str, Any] = {}  #: options of scikit-learn's checks of y
+    _known: Any = None  #: the classes (n_classes,) seen in fit; None for a regression
+    _columns = 0  #: of the targets of a regression, if they are a table
 
     @property
-    @abstractmethod
-    def _known(self) -> Any:
-        """The classes (n_classes,) seen in fit; None for a regression."""
-
-    @property
-    @abstractmethod
     def _n_outputs(self) -> int:
         """Outputs of the network."""
+        return self._columns or 1 if self._known is None else len(self._known)
 
     @abstractmethod
     def _make_targets(self, y: Any, classes: Any) -> Floats:
@@ -180,9 +164,17 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 rows, y = validate_data(self, X, y, dtype=np.float64, reset=reset, **checks, **self._checks)
                 return rows, self._make_targets(y, classes)
             except ValueError as problem:
-                if not (advice := advise(str(problem), self._task)):
+                advice = ""
+                if "NaN" in str(problem) and "Input X" in str(problem):
+                    advice = "A DataFrame may have missing values: pass one to fit, or use "
+                elif "could not convert string" in str(problem):
+                    advice = "Text belongs into a DataFrame: pass one to fit, or use "
+                if not advice:
                     raise
-                raise ValueError(f"{problem}{advice}") from None
+                advice += "creases.fit_table(table, target)"
+                if "Text" in advice and self._task == "regression":
+                    advice += ", and classes to predict need a classifier"
+                raise ValueError(f"{problem}\n{advice}.") from None
         validate_data(self, X, reset=reset, skip_check_array=True)
         check_consistent_length(X, y)
         targets = self._make_targets(check_targets(y, self._task), classes)
@@ -277,18 +269,6 @@ class Classes(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         """Return the logarithms of the probabilities (n, n_classes)."""
         return np.asarray(log_softmax(self._outputs(X), axis=1))
 
-    @property
-    def _checks(self) -> dict[str, Any]:
-        return {}
-
-    @property
-    def _known(self) -> Any:
-        return self.classes_
-
-    @property
-    def _n_outputs(self) -> int:
-        return len(self.classes_)
-
     def _make_targets(self, y: Any, classes: Any) -> Floats:
         labels = np.asarray(y).ravel()
         kinds = {isinstance(label, str): label for label in labels} if labels.dtype == object else {}
@@ -298,7 +278,7 @@ class Classes(ClassifierMixin, TableEstimator):  # type: ignore[misc]
             )
         check_classification_targets(y)
         y = column_or_1d(y, warn=True)
-        self.classes_ = np.unique(y if classes is None else classes)
+        self.classes_ = self._known = np.unique(y if classes is None else classes)
         if len(self.classes_) < 2:
             raise InputError("y", "have at least 2 classes", f"one class, {self.classes_[0]!r}")
         unknown = np.setdiff1d(y, self.classes_)
@@ -311,6 +291,7 @@ class Values(RegressorMixin, TableEstimator):  # type: ignore[misc]
     """An estimator of one value or more."""
 
     _task = "regression"
+    _checks: Mapping[str, Any] = {"multi_output": True, "y_numeric": True}
 
     def predict(self, X: ArrayLike) -> Floats:
         """Return targets (n,), or (n, m) if there were several in fitting."""
@@ -321,18 +302,6 @@ class Values(RegressorMixin, TableEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-    @property
-    def _checks(self) -> dict[str, Any]:
-        return {"multi_output": True, "y_numeric": True}
-
-    @property
-    def _known(self) -> Any:
-        return None
-
-    @property
-    def _n_outputs(self) -> int:
-        return self._columns or 1
 
     def _make_targets(self, y: Any, classes: Any) -> Floats:
         self._columns = y.shape[1] if y.ndim > 1 else 0

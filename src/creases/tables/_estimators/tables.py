@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from creases._typing import Floats
 from creases._validation import check_vector
 from creases.errors import InputError
-from creases.problems import Problem
 from creases.tables._estimators.base import Classes, TableEstimator, Values, check_weights, make_seed
 from creases.tables._fit.doubtful_columns import choose_doubtful, feature_places, note_trial, warn_of_columns
 from creases.tables._fit.fit_table import fit_curve_model
@@ -82,23 +81,14 @@ class CurveEstimator(CurveOptions, TableEstimator):
             together, order = (_row_column(*each, len(rows)) for each in ((groups, "groups"), (time, "time")))
             more["groups"] = number_groups(together, order)
         if self._encoding is not None:
-            if self._wider is not None:
-                rows = self._try_columns(self._wider, targets, weight, config, more)
-                self._wider = None
+            if self._wider is not None:  # of the columns that look like IDs those are used that pay on held-out rows
+                wide, split = self._with_classes(self._wider.encoding), (targets, weight, config)
+                used = choose_doubtful(self._split(self._wider.X, *split, **more), self._encoding, wide, config)
+                self._encoding = note_trial(self._encoding, wide, used)
+                rows, self._wider = self._wider.X[:, feature_places(wide, self._encoding)], None
             warn_of_columns(self._encoding)
         self.model_ = fit_curve_model(self._split(rows, targets, weight, config, **more), config, **self._model_names())
         return self
-
-    def _try_columns(
-        self, wider: Problem, targets: Floats, weight: Floats, config: CurveConfig, more: Mapping[str, Any]
-    ) -> Floats:
-        """Use those of the columns that look like IDs that pay on held-out rows; return the rows (n, d) of all used."""
-        assert self._encoding is not None
-        wide, rows = self._with_classes(wider.encoding), wider.X
-        split = self._split(rows, targets, weight, config, **more)
-        used = choose_doubtful(split, self._encoding, wide, config)
-        self._encoding = note_trial(self._encoding, wide, used)
-        return rows[:, feature_places(wide, self._encoding)]
 
     def summary(self) -> str:
         """Return the model in words: what each column adds, and what each stage of the fit brought."""

@@ -176,7 +176,16 @@ def effects(
     """
     table = make_table(net, X, names=names, classes=classes, target=target, scaling=scaling, scores="above the mean")
     entry = find_column(table, column)
-    return _number_effect(table, entry) if entry.categories is None else _category_effect(table, entry)
+    if entry.categories is None:
+        return _number_effect(table, entry)
+    inputs, heights = list(entry.inputs), []
+    for k in inputs:
+        rows = table.X.copy()
+        rows[:, inputs] = 0.0
+        rows[:, k] = 1.0
+        heights.append(table.evaluate(rows))
+    counts = (table.X[:, inputs] == 1).sum(axis=0).astype(np.int64)
+    return CategoryEffect(entry.name, table.outputs, entry.categories, counts, np.stack(heights, axis=1))
 
 
 def _number_effect(table: Table, column: Column) -> NumberEffect:
@@ -214,16 +223,3 @@ def _bending(knots: Floats, heights: Floats, starts: Ints) -> Ints:
     change[1:-1] = np.abs(np.diff(slopes, axis=0)).max(axis=1)
     within = np.abs(slopes)[~(ends[1:] & ends[:-1] & (np.diff(knots) <= 0))]
     return np.flatnonzero(ends | (change > FLAT * within.max(initial=0)))
-
-
-def _category_effect(table: Table, column: Column) -> CategoryEffect:
-    assert column.categories is not None
-    inputs = list(column.inputs)
-    heights = []
-    for k in inputs:
-        rows = table.X.copy()
-        rows[:, inputs] = 0.0
-        rows[:, k] = 1.0
-        heights.append(table.evaluate(rows))
-    counts = (table.X[:, inputs] == 1).sum(axis=0).astype(np.int64)
-    return CategoryEffect(column.name, table.outputs, column.categories, counts, np.stack(heights, axis=1))

@@ -15,6 +15,9 @@ from creases._validation import check_finite, check_points
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
 
+#: The name of an input; one that is 0 or 1 for a value of a category is called by its column and the value.
+InputName = str | tuple[str, str]
+
 
 class ScalingLike(Protocol):
     """The scaling ``(x - center) / spread`` of a network's inputs and targets, as :class:`creases.growth.Scaling`."""
@@ -52,13 +55,19 @@ class Table:
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """The columns of the table that the inputs come from."""
-        return group_columns(self.names, self.X)
-
-    @cached_property
-    def spread(self) -> Floats:
-        """Standard deviations (d,) of the inputs over the rows."""
-        return np.asarray(self.X.std(axis=0))
+        """The columns that the inputs come from: those called by a column and a value, ("color", "red"), are one."""
+        members: dict[str, list[int]] = {}
+        for k, name in enumerate(self.names):
+            members.setdefault(name if isinstance(name, str) else name[0], []).append(k)
+        columns = []
+        for column, inputs in members.items():
+            levels = [name[1] for k in inputs if not isinstance(name := self.names[k], str)]
+            if levels and (len(levels) < len(inputs) or not np.isin(self.X[:, inputs], (0.0, 1.0)).all()):
+                raise InputError("names", "name values of a category for inputs of 0 and 1 only", repr(column))
+            columns += (
+                [Column(column, tuple(inputs), tuple(levels))] if levels else [Column(column, (k,)) for k in inputs]
+            )
+        return tuple(columns)
 
     @cached_property
     def values(self) -> Floats:
@@ -118,38 +127,15 @@ def make_table(
     labels = None if classes is None else tuple(map(str, classes))
     if labels is not None and len(labels) != max(work.n_out, 2):
         raise InputError("classes", f"be {max(work.n_out, 2)}, as the network's outputs decide", f"{len(labels)}")
-    mix, shown = _shown_outputs(work.n_out, labels, target, scores)
+    m, name = work.n_out, target or "output"
+    mix, shown = np.eye(m), (name,) if m == 1 else tuple(f"{name} {k}" for k in range(m))
+    if labels is not None and len(labels) == 2:
+        mix, shown = (np.array([[-1.0, 1.0]]) if m == 2 else np.eye(1)), (f"log-odds of {labels[1]}",)
+    elif labels is not None and scores == "as they are":
+        shown = labels
+    elif labels is not None:
+        mix, shown = mix - 1 / m, tuple(f"score of {label}" for label in labels)
     return Table(work, scaling, rows, names, labels, mix, shown)
-
-
-def _shown_outputs(m: int, classes: tuple[str, ...] | None, target: str | None, scores: str) -> tuple[Floats, Any]:
-    """Return how the outputs are mixed for show (q, m), and the names of the mixtures."""
-    if classes is None:
-        name = target or "output"
-        return np.eye(m), (name,) if m == 1 else tuple(f"{name} {k}" for k in range(m))
-    if len(classes) == 2:
-        return (np.array([[-1.0, 1.0]]) if m == 2 else np.eye(1)), (f"log-odds of {classes[1]}",)
-    if scores == "as they are":
-        return np.eye(m), classes
-    return np.eye(m) - 1 / m, tuple(f"score of {name}" for name in classes)
-
-
-#: The name of an input; one that is 0 or 1 for a value of a category is called by its column and the value.
-InputName = str | tuple[str, str]
-
-
-def group_columns(names: Sequence[InputName], X: Floats) -> tuple[Column, ...]:
-    """Return the columns behind inputs: those that are called by a column and a value, ("color", "red"), are one."""
-    members: dict[str, list[int]] = {}
-    for k, name in enumerate(names):
-        members.setdefault(name if isinstance(name, str) else name[0], []).append(k)
-    columns = []
-    for name, inputs in members.items():
-        levels = [names[k][1] for k in inputs if not isinstance(names[k], str)]
-        if levels and (len(levels) < len(inputs) or not np.isin(X[:, inputs], (0.0, 1.0)).all()):
-            raise InputError("names", "name values of a category for inputs of 0 and 1 only", repr(name))
-        columns += [Column(name, tuple(inputs), tuple(levels))] if levels else [Column(name, (k,)) for k in inputs]
-    return tuple(columns)
 
 
 def find_column(table: Table, column: str | int) -> Column:

@@ -366,8 +366,8 @@ def _make_card(terms: CurveTerms, sizes: Floats, rows: Floats | None, more: int,
             exact += column_entries(terms, terms.columns[k], share)
         else:
             exact.append(plane_entry(terms, terms.model.planes[k - len(terms.columns)], share))
-    sizes = [float(np.abs(entry.points).max(initial=0.0)) for entry in exact]
-    largest = max(sizes[1:], default=0.0) or sizes[0]
+    most = [float(np.abs(entry.points).max(initial=0.0)) for entry in exact]
+    largest = max(most[1:], default=0.0) or most[0]
     worth, decimals = 1 / POINTS if terms.is_factor else 1.0, 0
     if not integer:
         decimals = common_decimals([largest / worth], DIGITS) + more

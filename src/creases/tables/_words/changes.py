@@ -202,23 +202,22 @@ def _greedy_change(terms: Terms, x: Floats, goal: Goal, columns: Sequence[Option
     row, cost, left, margin = x.copy(), 0.0, list(columns), -np.inf
     while left:
         trials = []
-        for options in left:
+        for i, options in enumerate(left):
             rows = np.repeat(row[None], len(options), axis=0)
             rows[:, options.term.inputs] = options.values
             scores = terms.scores(rows)
             reached, margins = goal.reached(terms, scores), goal.margins(terms, scores).min(axis=1)
             k = int(reached.argmax() if reached.any() else margins.argmax())  # costs rise
-            trials.append(
-                (not reached.any(), float(options.costs[k] if reached.any() else -margins[k]), options, rows[k])
-            )
-        is_far, size, options, row = min(trials, key=lambda trial: trial[:2])
-        cost += float(options.costs[(options.values == row[options.term.inputs]).all(axis=1).argmax()])
+            is_far, size = not reached.any(), float(options.costs[k])
+            trials.append((is_far, -float(margins[k]) if is_far else size, size, i, rows[k]))
+        is_far, far, size, i, row = min(trials, key=lambda trial: trial[:2])
+        cost += size
         if not is_far:
             return Choice(row, cost, cost)
-        if -size <= margin:
+        if -far <= margin:
             break
-        margin = -size
-        left = [other for other in left if other is not options]
+        margin = -far
+        del left[i]
     return Choice(None, np.inf, np.inf)
 
 
@@ -235,13 +234,14 @@ def _undominated(costs: Floats, gains: Floats) -> Bools:
 
 def _suffix_hulls(costs: Sequence[Floats], gains: Sequence[Floats]) -> list[list[tuple[Floats, Floats]]]:
     """Return for the columns from each on, and each part of the goal, the least cost of a gain: knots and costs."""
-    k = gains[0].shape[1]
-    steps: list[list[tuple[float, float]]] = [[] for _ in range(k)]
-    hulls = [[_merge([]) for _ in range(k)]]
+    steps: list[list[tuple[float, float]]] = [[] for _ in range(gains[0].shape[1])]
+    hulls = [[(np.zeros(1), np.zeros(1)) for _ in steps]]
     for cost, gain in zip(reversed(costs), reversed(gains), strict=True):
-        for part in range(k):
-            steps[part] += _hull_steps(cost, gain[:, part])
-        hulls.append([_merge(part) for part in steps])
+        for part, known in enumerate(steps):
+            known += _hull_steps(cost, gain[:, part])
+            known.sort(key=lambda step: step[1] / step[0])
+        totals = [np.cumsum([(0.0, 0.0), *known], axis=0) for known in steps]
+        hulls.append([(total[:, 0], total[:, 1]) for total in totals])
     return hulls[::-1]
 
 
@@ -260,13 +260,6 @@ def _hull_steps(costs: Floats, gains: Floats) -> list[tuple[float, float]]:
             hull.pop()
         hull.append((cost, gain))
     return [(g1 - g0, c1 - c0) for (c0, g0), (c1, g1) in pairwise(hull)]
-
-
-def _merge(steps: list[tuple[float, float]]) -> tuple[Floats, Floats]:
-    ordered = sorted(steps, key=lambda step: step[1] / step[0])
-    table = np.array([(0.0, 0.0), *ordered])
-    total = np.cumsum(table, axis=0)
-    return total[:, 0], total[:, 1]
 
 
 def _remaining_cost(hulls: list[tuple[Floats, Floats]], need: Floats) -> Floats:
@@ -473,28 +466,22 @@ def _smallest(
         again = terms.encoding.transform([decode_row(terms, choice.x)]).X[0]
         if goal.is_reached(terms, again):  # the row can occur
             best, size = choice.x, choice.cost
-    return (None if best is None else _in_words(terms, x, best, columns, fixed)), lower
-
-
-def _in_words(terms: Terms, x: Floats, point: Floats, columns: Sequence[Any], fixed: tuple[str, ...]) -> RowChange:
+    if best is None:
+        return None, lower
     changes = []
     for options in columns:
         term = options.term
-        if not np.array_equal(point[term.inputs], x[term.inputs]):
-            cost = options.costs[(options.values == point[term.inputs]).all(axis=1).argmax()]
-            changes.append(CellChange(term.name, cell_text(terms, term, x), cell_text(terms, term, point), float(cost)))
+        if not np.array_equal(best[term.inputs], x[term.inputs]):
+            cost = float(options.costs[(options.values == best[term.inputs]).all(axis=1).argmax()])
+            changes.append(CellChange(term.name, cell_text(terms, term, x), cell_text(terms, term, best), cost))
     changes.sort(key=lambda change: -change.size)
     size = float(sum(change.size for change in changes))
-    cells = decode_row(terms, point)
-    return RowChange(tuple(changes), _prediction(terms, point), cells, point, size, fixed)
-
-
-def _prediction(terms: Terms, x: Floats) -> str:
-    """Return what an encoded row is predicted to be: ``yes 52 %``, or a value."""
-    scores = terms.scores(x[None])
+    scores = terms.scores(best[None])
     if terms.classes is None:
         value = float(terms.predictions(scores)[0, 0])
-        return f"{terms.target or 'prediction'} {format_value(value, 4)}{terms.target_unit}"
-    chances = probability(terms, scores)[0]
-    k = terms.predicted_class(chances)
-    return f"{terms.labels[k]} {format_percent(float(chances[k]))}"
+        prediction = f"{terms.target or 'prediction'} {format_value(value, 4)}{terms.target_unit}"
+    else:
+        chances = probability(terms, scores)[0]
+        k = terms.predicted_class(chances)
+        prediction = f"{terms.labels[k]} {format_percent(float(chances[k]))}"
+    return RowChange(tuple(changes), prediction, decode_row(terms, best), best, size, fixed), lower

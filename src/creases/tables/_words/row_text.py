@@ -16,7 +16,6 @@ from creases.tables._columns.codec import unused_name
 from creases.tables._model.schema import RowFunction
 from creases.tables._words.column_text import cell_text
 from creases.tables._words.terms import (
-    Terms,
     class_labels,
     factor_text,
     probability,
@@ -67,7 +66,15 @@ class RowExplanation:
 
     def lines(self) -> list[str]:
         """Return the explanation as lines of text."""
-        return [f"{self.title}: {self.about}", *_table(self), *_footnote(self)]
+        lines = [f"{self.title}: {self.about}", *_table(self)]
+        if not self.probabilities:
+            return lines
+        if not np.isfinite(self.total):
+            return [*lines, f"Each percentage is what the column adds to the probability of {self.explained}."]
+        lines.append("10 points double the odds, 0 points are 50 %; percentages are shared in proportion to points.")
+        if self.threshold != 0.5:
+            lines.append(f"{self.explained} is predicted above {format_percent(self.threshold)}.")
+        return lines
 
     @property
     def title(self) -> str:
@@ -92,9 +99,8 @@ class RowExplanation:
         """Return it as plain data, ready for JSON."""
         numbers: dict[str, Any] = {"start": self.start, "total": self.total} if np.isfinite(self.total) else {}
         numbers |= {"link": "log"} if self.is_factor else {}
-        chances: dict[str, Any] = {}
         if self.probabilities:
-            chances = {
+            numbers |= {
                 "explained": self.explained,
                 "average_probability": self.start_probability,
                 "probability": self.probability,
@@ -107,29 +113,11 @@ class RowExplanation:
             for effect in self.effects
         ]
         known = {"truth": self.truth} if self.truth else {}
-        return {"row": self.name, "predicted": self.predicted, **known, **numbers, **chances, "effects": effects}
+        return {"row": self.name, "predicted": self.predicted, **known, **numbers, "effects": effects}
 
 
-# What each column of a table adds to the scores of a model, exactly.
-
+#: What the scores of the average row are called among the parts.
 INTERCEPT = "intercept"
-
-
-def _explain_rows(model: RowFunction, X: Floats) -> pd.DataFrame:
-    """Return the parts as a table with a row for each of the rows; of several scores each has columns of its own.
-
-    A sum of curves is divided as it is, a network by integrated gradients from the mean row, which add up exactly too.
-    """
-    import pandas as pd
-
-    terms = model._terms()
-    start = np.broadcast_to(terms.start, (len(X), 1, len(terms.start)))
-    parts = np.concatenate([start, terms.score_parts(X)], axis=1)  # (n, 1 + t, m)
-    names = [unused_name(INTERCEPT, terms.parts), *terms.parts]
-    if parts.shape[2] == 1:
-        return pd.DataFrame(parts[:, :, 0], columns=names)
-    keys = [(score, name) for score in model.schema.score_names for name in names]
-    return pd.DataFrame(np.moveaxis(parts, 2, 1).reshape(len(X), -1), columns=pd.MultiIndex.from_tuples(keys))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +129,21 @@ class RowExplanations:
 
     @cached_property
     def parts(self) -> pd.DataFrame:
-        """What each column adds to the scores, a line for each row; its cells sum to the score."""
-        return _explain_rows(self.model, self.X)
+        """What each column adds to the scores, a line for each row; its cells sum to the score.
+
+        Of several scores each has columns of its own. A sum of curves is divided as it is, a network by integrated
+        gradients from the mean row, which add up exactly too.
+        """
+        import pandas as pd
+
+        terms = self.model._terms()
+        start = np.broadcast_to(terms.start, (len(self.X), 1, len(terms.start)))
+        parts = np.concatenate([start, terms.score_parts(self.X)], axis=1)  # (n, 1 + t, m)
+        names = [unused_name(INTERCEPT, terms.parts), *terms.parts]
+        if parts.shape[2] == 1:
+            return pd.DataFrame(parts[:, :, 0], columns=names)
+        keys = [(score, name) for score in self.model.schema.score_names for name in names]
+        return pd.DataFrame(np.moveaxis(parts, 2, 1).reshape(len(self.X), -1), columns=pd.MultiIndex.from_tuples(keys))
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -174,11 +175,15 @@ def explain_row(model: RowFunction, x: Floats, *, name: str = "this row", truth:
     total = terms.scores(x[None])[0]
     several = terms.classes is not None and not terms.is_binary
     amounts = np.full(len(parts), np.nan) if several else parts[:, 0]
-    shares, chance, begin, k = np.full(len(parts), np.nan), np.zeros(0), np.zeros(0), 0
-    if terms.classes is not None:
+    shares, chance, begin, k = np.full(len(parts), np.nan), np.full(1, np.nan), np.full(1, np.nan), 0
+    if terms.classes is None:
+        value = float(terms.predictions(total)[0])
+        predicted = format_value(value, max(4, len(f"{abs(value):.0f}"))) + terms.target_unit
+    else:
         chance, begin = probability(terms, np.stack([total, terms.intercept]))
         k = 1 if terms.is_binary else int(chance.argmax())
         shares = share_probability(terms, parts, k)
+        predicted = terms.classes[terms.predicted_class(chance)]
     cells = [cell_text(terms, term, x) for term in terms.columns]
     cells += [""] * (len(parts) - len(cells))
     effects = [Effect(*each) for each in zip(terms.names, cells, amounts.tolist(), shares.tolist(), strict=True)]
@@ -187,27 +192,18 @@ def explain_row(model: RowFunction, x: Floats, *, name: str = "this row", truth:
         name,
         terms.target,
         terms.unit,
-        _prediction(terms, total, chance),
+        predicted,
         truth,
         terms.labels[k] if terms.classes is not None else "",
         tuple(effects),
         np.nan if several else float(terms.intercept[0]),
         np.nan if several else float(total[0]),
-        float(begin[k]) if len(begin) else np.nan,
-        float(chance[k]) if len(chance) else np.nan,
-        tuple(zip(terms.classes or (), chance.tolist(), strict=True)),
+        float(begin[k]),
+        float(chance[k]),
+        tuple(zip(terms.classes or (), chance.tolist(), strict=False)),
         terms.threshold,
         terms.is_factor,
     )
-
-
-def _prediction(terms: Terms, total: Floats, chance: Floats) -> str:
-    """Return the predicted class or value as text."""
-    if terms.classes is None:
-        value = float(terms.predictions(total)[0])
-        digits = max(4, len(f"{abs(value):.0f}"))
-        return f"{format_value(value, digits)}{terms.target_unit}"
-    return terms.classes[terms.predicted_class(chance)]
 
 
 def _table(row: RowExplanation) -> list[str]:
@@ -255,17 +251,3 @@ def _align(values: list[float], decimals: int, unit: str, *, sign: bool) -> list
     texts = [format_fixed(value, decimals, sign=sign or i not in ends) for i, value in enumerate(values)]
     width = max(map(len, texts))
     return [text.rjust(width) + (unit if i in ends else " " * len(unit)) for i, text in enumerate(texts)]
-
-
-def _footnote(row: RowExplanation) -> list[str]:
-    """Return how the numbers are meant."""
-    if not row.probabilities:
-        return []
-    notes = []
-    if np.isfinite(row.total):
-        notes.append("10 points double the odds, 0 points are 50 %; percentages are shared in proportion to points.")
-        if row.threshold != 0.5:
-            notes.append(f"{row.explained} is predicted above {format_percent(row.threshold)}.")
-    else:
-        notes.append(f"Each percentage is what the column adds to the probability of {row.explained}.")
-    return notes

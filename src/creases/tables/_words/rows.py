@@ -111,7 +111,8 @@ class InputRanges:
                 values = known[:, j] if len(known) else X[:, j]
                 low[j], high[j] = values.min(), values.max()
                 spread[j] = values.std() or 1.0
-                unit[j] = _unit(values)
+                powers = (10.0**-decimals for decimals in range(7) if (np.round(values, decimals) == values).all())
+                unit[j] = next(powers, 0.0)
             days |= term.codec.month_days(known[:, term.inputs])
         return cls(low, high, spread, unit, frozenset(days) if len(days) <= FEW_DAYS else frozenset())
 
@@ -134,11 +135,3 @@ def model_ranges(model: RowFunction, terms: Terms, X: Floats | None = None) -> I
     """Return what the inputs of a model are: in rows X (n, d), in those trained on, or as far as the model knows."""
     X = model.data.rows.X[model.data.fitted_rows] if X is None and model.data is not None else X
     return InputRanges.from_limits(terms, model.schema.ranges) if X is None else InputRanges.from_rows(terms, X)
-
-
-def _unit(values: Floats) -> float:
-    """Return the largest power of ten, up to 1, that values (n,) are multiples of; 0 if they have many decimals."""
-    for decimals in range(7):
-        if (np.round(values, decimals) == values).all():
-            return float(10.0**-decimals)
-    return 0.0
