@@ -170,6 +170,13 @@ def test_a_card_of_many_columns_leaves_nothing_out():
     assert all(len(line) <= WIDTH for line in lines if line.startswith("  "))
 
 
+def test_an_unused_column_is_named_though_another_has_its_name_in_it():
+    days = [f"2021-{1 + k % 12:02}-{1 + k % 28:02}" for k in range(40)]
+    text = "sold,month of sold,y\n" + "".join(f"{day},{k % 7},{k + 0.5}\n" for k, day in enumerate(days))
+    model, problem = make_model(text, {"month of sold": ([0, 6], [0, 3.0])})
+    assert "Add nothing: sold." in points_card(model, X=problem.X).lines()
+
+
 def test_the_command_rounds_points_on_request(fitted, tmp_path):
     from typer.testing import CliRunner
 

@@ -43,8 +43,7 @@ def check_targets(y: Any, task: str) -> Any:
     if task == "regression":
         return check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
     values = np.asarray(y)
-    gaps = pd.isna(values)
-    if gaps.any():
+    if (gaps := pd.isna(values)).any():
         got = f"{int(gaps.sum())} missing, the first in row {int(gaps.reshape(len(values), -1).any(axis=1).argmax())}"
         raise InputError("y", "have no missing values", got, "drop those rows before fitting")
     is_one_type = values.dtype == object and len({type(value) for value in values.ravel()}) == 1
@@ -155,11 +154,10 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _read(self, X: Any, y: Any, classes: Any, *, reset: bool, **checks: Any) -> tuple[Floats, Floats]:
         """Return rows (n, d) and targets (n, m) as numbers; ``reset`` fits the encoding of a DataFrame."""
         if not (is_frame(X) if reset else self._encoding is not None):
-            if reset:
-                self._encoding: TableEncoding | None = None
-                for name in ("kinds", "missing_marks"):
-                    if getattr(self, name):
-                        raise InputError(name, "be given for a DataFrame only", f"rows of type {type(X).__name__}")
+            for name in ("kinds", "missing_marks") if reset else ():
+                if getattr(self, name):
+                    raise InputError(name, "be given for a DataFrame only", f"rows of type {type(X).__name__}")
+            self._encoding: TableEncoding | None = None
             try:
                 rows, y = validate_data(self, X, y, dtype=np.float64, reset=reset, **checks, **self._checks)
                 return rows, self._make_targets(y, classes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from creases._typing import Floats, Ints
 from creases.growth import Budget, GrowthConfig, History
 from creases.growth.methods import GrowthMethod
 from creases.network import read
@@ -78,14 +77,19 @@ class GrowingEstimator(GrowthOptions, TableEstimator):
             Rows and their classes or targets for early stopping, ``(X, y)``; by default ``validation_fraction`` of the
             rows are held out.
         """
-        config = self._config()
+        options = self._options_of(GrowthConfig) | {"standardize": bool(self.standardize), "test_fraction": 0.0}
+        options |= {} if self.early_stopping else {"validation_fraction": 0.0}
+        config = GrowthConfig(**options, seed=make_seed(self.random_state))
         rows, targets = self._read(X, y, None, reset=True, ensure_min_samples=2)
         weight = check_weights(sample_weight, rows)
         if self._encoding is not None:
             warn_of_columns(self._encoding)
         held = None
         if validation is not None:
-            rows, targets, weight, held = self._append(rows, targets, weight, validation)
+            held_rows, held_targets = self._read(*validation, self._known, reset=False)
+            held = np.arange(len(rows), len(rows) + len(held_rows))
+            weight = np.concatenate([weight, np.full(len(held), weight.max())])
+            rows, targets = np.vstack([rows, held_rows]), np.vstack([targets, held_targets])
         data = self._split(rows, targets, weight, config, held)
         experiment = Experiment(data, config)
         self.history_ = experiment.run(progress=bool(self.verbose))
@@ -93,26 +97,9 @@ class GrowingEstimator(GrowthOptions, TableEstimator):
         self.loss_curve_ = [epoch["loss"] for epoch in self.history_.epochs]
         self.module_ = data.scaling.fold_into(experiment.model)
         self._scaling = data.scaling
-        names = self._model_names()
-        self.model_ = make_grown_model(
-            read(self.module_), data, threshold=experiment.threshold, **names
-        )._without_rows()
+        named = self._model_names() | {"threshold": experiment.threshold}
+        self.model_ = make_grown_model(read(self.module_), data, **named)._without_rows()
         return self
-
-    def _config(self) -> GrowthConfig:
-        """Return the parameters as a configuration; they are checked here, not in ``__init__``."""
-        options = self._options_of(GrowthConfig) | {"standardize": bool(self.standardize), "test_fraction": 0.0}
-        config = GrowthConfig(**options, seed=make_seed(self.random_state))
-        return config if self.early_stopping else replace(config, validation_fraction=0.0)
-
-    def _append(
-        self, X: Floats, y: Floats, weight: Floats, validation: Validation
-    ) -> tuple[Floats, Floats, Floats, Ints]:
-        """Append the validation rows, and return their numbers too."""
-        X_held, targets = self._read(*validation, self._known, reset=False)
-        held = np.arange(len(X), len(X) + len(X_held))
-        weights = np.concatenate([weight, np.full(len(X_held), weight.max())])
-        return np.vstack([X, X_held]), np.vstack([y, targets]), weights, held
 
     @property
     def hidden_(self) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from creases._validation import check_arguments
 from creases.errors import InputError
 from creases.network import NetworkLike
 from creases.regions import lines
-from creases.tables._explain.table import Column, InputName, ScalingLike, Table, find_column, make_table
+from creases.tables._explain.table import Column, InputName, ScalingLike, Table, make_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -175,7 +175,12 @@ def effects(
     ([0.0, 1.0], [0.0, 0.0, 0.5, 2.5])
     """
     table = make_table(net, X, names=names, classes=classes, target=target, scaling=scaling, scores="above the mean")
-    entry = find_column(table, column)
+    for entry in table.columns:
+        if column == entry.name or (not isinstance(column, str) and column in entry.inputs):
+            break
+    else:
+        listing = ", ".join(each.name for each in table.columns[:12]) + (", ..." if len(table.columns) > 12 else "")
+        raise InputError("column", f"be one of {listing}, or the number of an input", repr(column))
     if entry.categories is None:
         return _number_effect(table, entry)
     inputs, heights = list(entry.inputs), []

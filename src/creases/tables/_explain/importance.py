@@ -113,7 +113,12 @@ def interactions(
     check_seed(seed)
     ranked = importance(table.net, table.X, names=table.names, classes=classes, scaling=scaling).index[:max_columns]
     columns = [column for column in table.columns if column.name in ranked]
-    x, z = _row_pairs(len(table.X), max_pairs, seed)
+    n, draw = len(table.X), np.random.default_rng(seed)
+    if n * (n - 1) // 2 <= max_pairs:
+        x, z = np.triu_indices(n, 1)
+    else:
+        x = draw.integers(n, size=max_pairs)
+        z = (x + draw.integers(1, n, size=max_pairs)) % n
     single = [_swap(table, x, z, column) for column in columns]
     base = table.evaluate(table.X[x])
     tiny = 1e-12 * max(1.0, float(np.abs(base).max()))
@@ -127,16 +132,6 @@ def interactions(
     frame = pd.DataFrame(results, columns=["first", "second", "interaction"])
     frame.attrs["pairs of rows"] = len(x)
     return frame
-
-
-def _row_pairs(n: int, max_pairs: int, seed: int) -> tuple[Ints, Ints]:
-    """Return the first and second rows of pairs of different rows; all of them if there are few."""
-    if n * (n - 1) // 2 <= max_pairs:
-        first, second = np.triu_indices(n, 1)
-        return first.astype(np.int64), second.astype(np.int64)
-    draw = np.random.default_rng(seed)
-    first = draw.integers(n, size=max_pairs)
-    return first, (first + draw.integers(1, n, size=max_pairs)) % n
 
 
 def _swap(table: Table, x: Ints, z: Ints, *columns: Column) -> Floats:

@@ -136,13 +136,3 @@ def make_table(
     elif labels is not None:
         mix, shown = mix - 1 / m, tuple(f"score of {label}" for label in labels)
     return Table(work, scaling, rows, names, labels, mix, shown)
-
-
-def find_column(table: Table, column: str | int) -> Column:
-    """Return a column by its name, or by the number of one of its inputs."""
-    for entry in table.columns:
-        if column == entry.name or (not isinstance(column, str) and column in entry.inputs):
-            return entry
-    names = [entry.name for entry in table.columns]
-    more = ", ..." if len(names) > 12 else ""
-    raise InputError("column", f"be one of {', '.join(names[:12])}{more}, or the number of an input", repr(column))

@@ -216,7 +216,7 @@ def fit_curve_model(
 ) -> TableModel:
     """Fit a sum of curves, planes and units to all rows of a split but those to test with.
 
-    Every way to fit a table goes through here: :func:`creases.fit_table`, the estimators, ``creases grow``. With a
+    Every way to fit a table goes through here: :func:`creases.fit_table`, the estimators, ``creases fit``. With a
     ``stream``, ``data`` are a sample of its rows. With ``config.refit`` the model is then fitted to all rows.
     ``named`` are the features, classes, targets, encoding and labels: see :class:`RowSchema`.
     """

@@ -76,16 +76,12 @@ def prepare_folder(folder: Path, *, force: bool) -> None:
         raise InputError("folder", "not contain a growth run or files of the same names", got, hint, settings)
     try:
         for name in present:
-            _remove(folder / name)
+            if name == SNAPSHOTS_FOLDER and (folder / name).is_dir():
+                from creases.tables._fit.snapshots import clear_snapshots  # imports torch
+
+                clear_snapshots(folder / name)
+            else:
+                (folder / name).unlink()
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise FileError(f"cannot write to {folder}: {problem.strerror}") from None
-
-
-def _remove(path: Path) -> None:
-    if path.name == SNAPSHOTS_FOLDER and path.is_dir():
-        from creases.tables._fit.snapshots import clear_snapshots  # imports torch
-
-        clear_snapshots(path)
-    else:
-        path.unlink()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
@@ -44,9 +43,14 @@ def load(folder: str | Path) -> TableModel | GrownModel:
     description = _load_json(path, folder)
     encoding = _load_encoding(folder)
     try:
-        if (kind := description["kind"]) not in _MAKERS:
-            raise ValueError(f"there is no kind {kind!r}")
-        model = _MAKERS[kind](description, encoding, folder)
+        kind = description["kind"]
+        expect(kind in ("curves", "network"), f"there is no kind {kind!r}")
+        model: TableModel | GrownModel
+        if kind == "network":
+            model = _make_grown_model(description, encoding, folder)
+        else:
+            function = CurveModel.from_dict(description["parts"])
+            model = TableModel(function=function, **_shared(description, encoding, folder, len(function.curves)))
         _check_table(model, description["task"])
         names, effects = model._terms().parts, model._facts.effects
         is_known = effects is not None or isinstance(model, TableModel)  # a network of many inputs may have none
@@ -75,11 +79,6 @@ def load_fit(folder: str | Path) -> tuple[TableModel, FitSettings]:
     return replace(model, data=data.without_test(), _scored=scored), settings
 
 
-def _make_table_model(description: dict[str, Any], encoding: TableEncoding | None, folder: Path) -> TableModel:
-    function = CurveModel.from_dict(description["parts"])
-    return TableModel(function=function, **_shared(description, encoding, folder, len(function.curves)))
-
-
 def _make_grown_model(description: dict[str, Any], encoding: TableEncoding | None, folder: Path) -> GrownModel:
     from creases.network import read  # imports torch
     from creases.tables._model.grown_model import GrownModel
@@ -97,13 +96,6 @@ def _make_grown_model(description: dict[str, Any], encoding: TableEncoding | Non
         fits = len(pattern) == length and lead in model.regions
         expect(fits, f"region {pattern!r} with the function of {lead!r}, which is not listed")
     return model
-
-
-#: By the kind that a description names.
-_MAKERS: dict[str, Callable[[dict[str, Any], TableEncoding | None, Path], TableModel | GrownModel]] = {
-    "curves": _make_table_model,
-    "network": _make_grown_model,
-}
 
 
 def _shared(description: dict[str, Any], encoding: TableEncoding | None, folder: Path, n_in: int) -> dict[str, Any]:

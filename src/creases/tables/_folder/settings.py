@@ -80,13 +80,14 @@ class TableSettings(ReadOptions, ABC):
     def find_files(self) -> TableFiles | None:
         """Return the files of a table that is read in blocks; None for one that is read as a whole."""
 
-    @abstractmethod
     def load_problem(self) -> Problem:
         """Return the problem that the settings name; of a table that is read in blocks a sample of its rows."""
+        self.find_files()  # or it is refused
+        return self._read()
 
-    @abstractmethod
     def load_split(self) -> TableSplit:
         """Return the rows that the settings name, split; of a table that is read in blocks a sample."""
+        return TableSplit.from_problem(self.load_problem(), self.config)
 
     def _read(self) -> Problem:
         """Return the table of one file, or the built-in problem."""
@@ -216,9 +217,8 @@ class FitSettings(TableSettings):
 
     def load_split(self) -> TableSplit:
         """Return the rows that the settings name, split; of a table that is read in blocks a sample."""
-        files = self.find_files()
-        if files is None:
-            return TableSplit.from_problem(self.load_problem(), self.config)
+        if (files := self.find_files()) is None:
+            return super().load_split()
         from creases.tables._streaming.table import open_table
 
         with open_table(files, self, self.config, max_memory=self.max_memory) as table:
@@ -250,15 +250,6 @@ class RunSettings(TableSettings):
             hint = "use creases fit, which reads tables larger than memory, or one file"
             raise InputError("data", "fit in memory: a network grows on all rows at once", files.label, hint)
         return None
-
-    def load_problem(self) -> Problem:
-        """Return the problem that the settings name."""
-        self.find_files()
-        return self._read()
-
-    def load_split(self) -> TableSplit:
-        """Return the rows that the settings name, split."""
-        return TableSplit.from_problem(self.load_problem(), self.config)
 
     def command(self, folder: str) -> str:
         """Return the command that makes this run in a folder, or the code where the command lacks an option."""

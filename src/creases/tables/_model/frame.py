@@ -29,7 +29,10 @@ def predict_frame(
     by: str | None = None,
     **where: Any,
 ) -> pd.DataFrame:
-    """Return the predictions for encoded rows X (n, d) as a table: see :meth:`RowModel.frame`."""
+    """Return the predictions for encoded rows X (n, d) as a table: see :meth:`RowModel.frame`.
+
+    Distances from another decision are in standard deviations; ``budget`` is the time for each row, in seconds.
+    """
     import pandas as pd
 
     schema, outputs = model.schema, model._outputs(X)
@@ -54,25 +57,16 @@ def predict_frame(
     columns["outside"] = ["yes" if beyond else "no" for beyond in outside]
     columns["outside in"] = [", ".join(beyond) for beyond in outside]
     if budget > 0 and schema.classes is not None:
-        columns |= _boundary_distances(model, X, budget, where)
+        names = ("boundary distance", "boundary distance at least", "distance proved")
+        columns |= {name: [] for name in names}
+        if len(X):
+            from creases.certify import margins  # imports torch
+
+            net = schema.decision_network(model.network)
+            safe = margins(net, X, weights=1 / schema.spread, budget=budget, **where)
+            proved = ["yes" if is_proved else "no" for is_proved in safe.proved]
+            columns |= dict(zip(names, (safe.distance, safe.lower_bound, proved), strict=True))
     return pd.DataFrame(columns)
-
-
-def _boundary_distances(model: RowFunction, X: Floats, budget: float, where: dict[str, Any]) -> dict[str, list[Any]]:
-    """Return how far encoded rows X (n, d) are from another decision, in standard deviations, as columns of a table.
-
-    ``budget`` is the time for each row, in seconds; ``where`` has the engine, n_jobs and address of
-    :func:`creases.certify.margins`.
-    """
-    from creases.certify import margins  # imports torch
-
-    names = ("boundary distance", "boundary distance at least", "distance proved")
-    if not len(X):
-        return {name: [] for name in names}
-    net = model.schema.decision_network(model.network)
-    safe = margins(net, X, weights=1 / model.schema.spread, budget=budget, **where)
-    proved = ["yes" if proved else "no" for proved in safe.proved]
-    return dict(zip(names, (safe.distance.tolist(), safe.lower_bound.tolist(), proved), strict=True))
 
 
 @dataclass(frozen=True, eq=False)

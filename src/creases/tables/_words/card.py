@@ -265,24 +265,21 @@ class PointsCard(Described):
             chances = probability(terms, np.array(LOOKUP, float)[:, None])[:, 1]
             pairs = [f"{points:+d}: {format_percent(chance)}" for points, chance in zip(LOOKUP, chances, strict=True)]
             notes.append(f"Sum of points and probability of {terms.labels[1]}: {', '.join(pairs)}.")
-        return [*notes, self._promise()]
-
-    def _promise(self) -> str:
-        """Say how exact the card is."""
-        terms = self.terms
         if terms.is_factor:
             percent = _round_up(100 * expm1(self.reach))
-            return f"For any row its prediction differs from the model's by at most {percent} %."
+            return [*notes, f"For any row its prediction differs from the model's by at most {percent} %."]
         text = f"For any row its sum differs from the model's by at most {_round_up(self.reach)}{terms.unit}"
-        if terms.classes is None:
-            return f"{text}."
-        text += f" and a probability by at most {_round_up(100 * self.chance)} %."
-        if not self.n_rows:
-            return text
-        same = f"can decide otherwise than the model on {self.changed:,}" if self.changed else (
-            "decides as the model on all"
-        )  # fmt: skip
-        return f"{text} On the {self.n_rows:,} rows of the table this card {same} of them."
+        if terms.classes is not None:
+            text += f" and a probability by at most {_round_up(100 * self.chance)} %"
+        notes.append(f"{text}.")
+        if self.n_rows:
+            which = (
+                f"can decide otherwise than the model on {self.changed:,}"
+                if self.changed
+                else "decides as the model on all"
+            )
+            notes[-1] += f" On the {self.n_rows:,} rows of the table this card {which} of them."
+        return notes
 
     def _entry_lines(self, entry: Entry) -> list[str]:
         how = ", in proportion between" if entry.column.is_curve and not entry.column.is_whole else ""

@@ -88,8 +88,14 @@ def _levels_text(terms: CurveTerms, levels: dict[str, Floats]) -> str:
     table = np.stack([*levels.values()])
     if np.ptp(table, axis=0).max() <= max(1e-9 * max(float(np.abs(table).max()), 1.0), terms.unseen):
         return ""
-    if len(terms.outputs) > 1:
-        return _favored_text(terms, levels)
+    if len(terms.outputs) > 1:  # which class each value favors most: Biscoe +22 points for Gentoo
+        order, texts = sorted(levels, key=lambda name: -float(levels[name].max())), list[str]()
+        for name in order[: HIGHEST + LOWEST]:
+            k = int(levels[name].argmax())
+            amount = terms.change_text(float(levels[name][k])) + ("" if texts else terms.unit)
+            texts.append(f"{name} {amount} for {terms.outputs[k]}")
+        more = len(order) - len(texts)
+        return ", ".join(texts) + (f", {plural(more, 'other')} less" if more else "")
     order = sorted(levels, key=lambda name: -float(levels[name][0]))
     texts = [f"{name} {terms.change_text(float(levels[name][0]))}" for name in order]
     texts[0] += terms.unit
@@ -102,18 +108,6 @@ def _levels_text(terms: CurveTerms, levels: dict[str, Floats]) -> str:
 
 
 # -- several classes --------------------------------------------------------------------------------------------------
-
-
-def _favored_text(terms: CurveTerms, levels: dict[str, Floats]) -> str:
-    """Return which class each value of a category favors most: ``Biscoe +22 points for Gentoo``."""
-    order = sorted(levels, key=lambda name: -float(levels[name].max()))
-    texts: list[str] = []
-    for name in order[: HIGHEST + LOWEST]:
-        k = int(levels[name].argmax())
-        amount = terms.change_text(float(levels[name][k])) + ("" if texts else terms.unit)
-        texts.append(f"{name} {amount} for {terms.outputs[k]}")
-    more = len(order) - len(texts)
-    return ", ".join(texts) + (f", {plural(more, 'other')} less" if more else "")
 
 
 def _several_text(terms: CurveTerms, graph: Graph) -> str:

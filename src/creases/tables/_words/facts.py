@@ -196,7 +196,17 @@ def _sum_ranges(terms: CurveTerms, ranges: InputRanges) -> Floats | None:
     ends = np.repeat(terms.intercept[None], 2, axis=0)
     for group, planes in _groups(terms):
         if len(group) == 1 and not planes:
-            values = _column_values(terms, group[0], ranges)
+            term = group[0]
+            if term.codec.is_discrete:
+                values = np.stack([*level_values(terms, term).values()])
+            else:  # it is least or largest where it bends, or is missing
+                rows = term.codec.joint_values(ranges.low[term.inputs], ranges.of(term))
+                if rows is None:
+                    j = int(term.inputs[0])
+                    knots = np.clip(terms.curve_values(j)[0], ranges.low[j], ranges.high[j])
+                    rows = np.array([ranges.low[j], ranges.high[j], *knots])[:, None]
+                cells = [dict(zip(term.number_inputs, row, strict=True)) for row in rows.tolist()]
+                values = np.stack([*terms.gaps(term).values(), *(terms.at(term, each) for each in cells)])
         elif (X := _meeting_points(terms, group, planes, ranges)) is not None:
             kept = [terms.columns.index(term) for term in group] + [len(terms.columns) + k for k in planes]
             values = terms.contributions(X)[:, kept].sum(axis=1)
@@ -219,19 +229,6 @@ def _groups(terms: CurveTerms) -> list[tuple[list[ColumnTerm], list[int]]]:
         )
         for group in dict.fromkeys(root)
     ]
-
-
-def _column_values(terms: CurveTerms, term: ColumnTerm, ranges: InputRanges) -> Floats:
-    """Return what a column that acts alone adds, (n, m), where it can be least or largest."""
-    if term.codec.is_discrete:
-        return np.stack([*level_values(terms, term).values()])
-    rows = term.codec.joint_values(ranges.low[term.inputs], ranges.of(term))
-    if rows is None:
-        j = int(term.inputs[0])
-        knots = np.clip(terms.curve_values(j)[0], ranges.low[j], ranges.high[j])
-        rows = np.array([ranges.low[j], ranges.high[j], *knots])[:, None]
-    values = [terms.at(term, dict(zip(term.number_inputs, row, strict=True))) for row in rows.tolist()]
-    return np.stack([*terms.gaps(term).values(), *values])
 
 
 def _meeting_points(

@@ -121,7 +121,7 @@ def _pair_graph(terms: CurveTerms, k: int, size: float, X: Floats | None) -> Pai
 
 
 def _side(terms: CurveTerms, plane: Plane, numbers: list[int]) -> Side:
-    """Return one side of a plane; of one input that is not a number the values are what it is called for 0 and for 1."""
+    """Return one side of a plane; the values of one input that is not a number are what 0 and 1 are called."""
     inputs, feature = np.array(numbers), terms.encoding.features[numbers[0]]
     term, name = terms.term_of[numbers[0]], terms.variables[numbers[0]]
     if feature.is_numeric:

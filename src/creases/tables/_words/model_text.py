@@ -13,7 +13,7 @@ import numpy as np
 from creases._text import format_percent, format_value, plural
 from creases._typing import Floats
 from creases.tables._model.schema import RowFunction
-from creases.tables._stages.model import CurveModel, Reason, Step, Units
+from creases.tables._stages.model import CurveModel, Reason, Units
 from creases.tables._words.column_text import column_text
 from creases.tables._words.rows import TermEffects
 from creases.tables._words.terms import (
@@ -155,18 +155,13 @@ def model_words(model: RowFunction, *, X: Floats | None = None) -> ModelWords:
         largest = factor_text(size) if terms.is_factor else f"{format_value(size, 2)}{terms.unit}"
         entries.append((plural(len(rest), "smaller effect"), f"at most {largest} on average"))
     entries += unit_entries(terms) if isinstance(terms, CurveTerms) else []
-    return ModelWords(opening_text(terms), tuple(entries), tuple(_describe_notes(model)))
-
-
-def _describe_notes(model: RowFunction) -> list[str]:
-    own = list(model._facts.notes)
-    encoding = model.schema.encoding
-    if encoding is None:
-        return own
-    cautions = [f"caution: {text}" for text in encoding.doubtful.values()]
-    pooled = [f"one effect for each of: {encoding.pooled}"] if encoding.pooled else []
-    pooled += [f"read as missing: {encoding.read_as_missing}"] if encoding.read_as_missing else []
-    return [*cautions, *pooled, *([f"left out: {encoding.ignored}"] if encoding.ignored else []), *own]
+    notes, encoding = list[str](), model.schema.encoding
+    if encoding is not None:
+        notes += [f"caution: {text}" for text in encoding.doubtful.values()]
+        notes += [f"one effect for each of: {encoding.pooled}"] if encoding.pooled else []
+        notes += [f"read as missing: {encoding.read_as_missing}"] if encoding.read_as_missing else []
+        notes += [f"left out: {encoding.ignored}"] if encoding.ignored else []
+    return ModelWords(opening_text(terms), tuple(entries), (*notes, *model._facts.notes))
 
 
 def opening_text(terms: Terms) -> str:
@@ -208,19 +203,18 @@ def describe_stages(function: CurveModel) -> list[str]:
     family = "classes" if function.n_classes else function.family
     known = {"classes": "log loss", "normal": "unexplained variance", "lognormal": "unexplained variance of logarithms"}
     loss = known.get(family, "quantile loss" if family.startswith("quantile") else f"{family} deviance")
-    return [_stage_text(step, loss) for step in function.steps]
-
-
-def _stage_text(step: Step, loss: str) -> str:
-    text = f"{step.stage}: {loss} {step.loss:.4f}"
-    if step.stage != "linear":
-        change = "lower" if step.gain >= 0 else "higher"
-        text += f", {abs(step.gain):.4f} ± {step.error:.4f} {change}" if abs(step.gain) >= 0.00005 else ", no lower"
-    if not step.is_kept:
-        return text
-    parts = [plural(step.planes, "plane")] if step.planes else []
-    parts += [plural(round(step.bends), "bend")] if round(step.bends) else []
-    return f"{text} (kept{', ' if parts else ''}{' with '.join(parts)})"
+    lines = []
+    for step in function.steps:
+        text = f"{step.stage}: {loss} {step.loss:.4f}"
+        if step.stage != "linear":
+            change = "lower" if step.gain >= 0 else "higher"
+            text += f", {abs(step.gain):.4f} ± {step.error:.4f} {change}" if abs(step.gain) >= 0.00005 else ", no lower"
+        if step.is_kept:
+            parts = [plural(step.planes, "plane")] if step.planes else []
+            parts += [plural(round(step.bends), "bend")] if round(step.bends) else []
+            text += f" (kept{', ' if parts else ''}{' with '.join(parts)})"
+        lines.append(text)
+    return lines
 
 
 # A grown network in the words that curves have: what each column adds, and what it could add at most.

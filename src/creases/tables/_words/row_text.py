@@ -218,7 +218,13 @@ def _table(row: RowExplanation) -> list[str]:
     rest = [e for e in row.effects[n:] if e.amount or e.share > 0 or e.share < 0]
     if rest:
         sums = float(np.sum([e.amount for e in rest])), float(np.sum([e.share for e in rest]))
-        body.append((_rest_text(row, n, sums, has_points=has_points), *sums))
+        sizes = sizes[sizes > 0]
+        text = plural(len(sizes) - n, "smaller effect")
+        if abs(sums[0] if has_points else sums[1]) > min(sizes[:n], default=0.0) and not row.is_factor:
+            largest = float(sizes[n:].max())  # together they are larger than one that has a line
+            most = format_value(largest, 2) + row.unit if has_points else format_percent(largest)
+            text += f" together, each at most {most}"
+        body.append((text, *sums))
     body.append(("for this row", row.total, row.probability))
     columns = [[name for name, _, _ in body]]
     if row.probabilities:
@@ -232,17 +238,6 @@ def _table(row: RowExplanation) -> list[str]:
     widths = [max(map(len, column)) for column in columns]
     columns[0] = [name.ljust(widths[0]) for name in columns[0]]
     return ["  " + "  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
-
-
-def _rest_text(row: RowExplanation, n: int, sums: tuple[float, float], *, has_points: bool) -> str:
-    """Return what effects that have no line are called; where together they are larger, how large each is at most."""
-    every = [abs(effect.amount if has_points else effect.share) for effect in row.effects]
-    sizes = [size for size in every if size]
-    text = plural(len(sizes) - n, "smaller effect")
-    if abs(sums[0] if has_points else sums[1]) <= min(sizes[:n], default=0.0) or row.is_factor:
-        return text
-    largest = format_value(max(sizes[n:]), 2) + row.unit if has_points else format_percent(max(sizes[n:]))
-    return f"{text} together, each at most {largest}"
 
 
 def _align(values: list[float], decimals: int, unit: str, *, sign: bool) -> list[str]:
