@@ -77,12 +77,11 @@ def run_onnx(path: Path, rows: Sequence[Sequence[Any]], labeled: bool) -> tuple[
             else np.array([np.nan if cell == "" else cell for cell in cells], np.float64)[:, None]
             for (name, is_text), cells in zip(inputs, columns, strict=True)
         }
+    by = type(session).__module__.split(".")[0]
     if not labeled:
-        return type(session).__module__.split(".")[0], session.run(["prediction"], feed)[0].tolist()
+        return by, session.run(["prediction"], feed)[0].tolist()
     labels, numbers = session.run(["label", "probabilities"], feed)
-    return type(session).__module__.split(".")[0], [
-        [a, *b] for a, b in zip(labels.tolist(), numbers.tolist(), strict=True)
-    ]
+    return by, [[label, *row] for label, row in zip(labels.tolist(), numbers.tolist(), strict=True)]
 
 
 def run_sheet(path: Path, first: int, count: int) -> tuple[str, Answers]:

@@ -52,69 +52,39 @@ class Edit:
         return "; ".join(lines) + ("" if self.scores is None else f"\n{self.scores.to_string()}")
 
 
-def edit_model(
-    model: TableModel,
-    rows: Any,
-    *,
-    move: Moves,
-    remove: Mapping[str, Sequence[float]],
-    flatten: Sequence[str],
-    forbid: Sequence[tuple[str, str]],
-) -> Edit:
-    """Return the changed model; see :meth:`TableModel.edit`."""
-    curves = list(model.function.curves)
+def _change_curves(
+    model: TableModel, move: Moves, remove: Mapping[str, Sequence[float]], flatten: Sequence[str]
+) -> tuple[Curve, ...]:
+    """Return the curves of a model after changes by hand; see :meth:`TableModel.edit`."""
+    features, curves = model.schema.features, dict(model.curves)
+    listing = f"they are {', '.join(features)}"
+    for param, changes in (("move", move), ("remove", remove)):
+        if strangers := [name for name in changes if name not in curves]:
+            raise InputError(param, "name inputs of the model", repr(strangers[0]), listing)
     for name, moves in move.items():
-        j = _find_curve(model, name, "move")
-        feature = model.schema.encoder.features[j]
+        feature = model.schema.encoder.features[features.index(name)]
         if feature.is_lookup:
             levels = next(column.levels for column in model.schema.encoder.inputs if column.name == feature.column)
             if unknown := [text for text in moves if str(text) not in levels]:
                 hint = f"the first are {', '.join(levels[:3])}"
                 raise InputError("move", f"name values of {name!r}", repr(unknown[0]), hint)
             moves = {(k := levels.index(str(text)) + 1.0): (k, effect) for text, effect in moves.items()}
-        curves[j] = _move_knots(curves[j], name, moves)
+        curves[name] = _move_knots(curves[name], name, moves)
     for name, knots in remove.items():
-        j = _find_curve(model, name, "remove")
-        curves[j] = _remove_knots(curves[j], name, knots)
-    for j in _inputs_of(model, flatten):
-        curves[j] = replace(curves[j], values=0 * curves[j].values, errors=0 * curves[j].errors)
-    function = replace(model.function, curves=tuple(curves), planes=_kept_planes(model, forbid))
-    data, folder = model.data, model._folder
-    if data is None and folder is not None and (folder / RunFile.SETTINGS).exists():  # loaded: its rows are read again
-        from creases.tables._folder.settings import FitSettings
-
-        data = FitSettings.load(folder).load_split()
-    changed = replace(model, function=function, data=data, _facts=Facts(), _folder=None, _held=None, _scored=None)
-    if rows is not None:
-        X = model.encode(rows).X
-        numbers = np.arange(len(X))
-    elif data is not None and data.source is not None:
-        X = data.source.X
-        numbers = np.arange(len(X)) if data.source.rows is None else data.source.rows
-    else:
-        raise InputError("rows", "be given for a model without the rows it was fitted to")
-    before, after = model.function.scores(X), function.scores(X)
-    classes = (
-        None if model.classes is None else [each.schema.class_numbers(each._outputs(X)) for each in (model, changed)]
-    )
-    flips = numbers[classes[0] != classes[1]] if classes else np.zeros(0, np.int64)
-    if data is None or data.source is None:
-        return Edit(changed, flips, after - before, None)
-    import pandas as pd
-
-    from creases.tables._scores.baselines import score_outputs
-
-    pairs = [score_outputs(each._outputs, data, each.schema.threshold) for each in (model, changed)]
-    scores = {name: each.by_part for name, each in zip(("before", "after"), pairs, strict=True)}
-    return Edit(changed, flips, after - before, pd.DataFrame(scores))
-
-
-def _find_curve(model: TableModel, name: Any, param: str) -> int:
-    """Return the number of the input with a name."""
-    names = model.schema.features
-    if name not in names:
-        raise InputError(param, "name inputs of the model", repr(name), f"they are {', '.join(names)}")
-    return names.index(name)
+        curve = curves[name]
+        removed = {_find_knot(curve, name, knot, "remove") for knot in knots}
+        left = [k for k in range(len(curve.knots)) if k not in removed]
+        if len(left) < 2:
+            hint = "make the curve constant with {0}"
+            raise InputError("remove", f"leave two knots of {name!r}", f"{len(left)}", hint, [("flatten", [name])])
+        curves[name] = replace(curve, knots=curve.knots[left], values=curve.values[left], errors=curve.errors[left])
+    for name in [flatten] if isinstance(flatten, str) else flatten:
+        inputs = [each for each, column in zip(features, model.schema.columns, strict=True) if name in (each, column)]
+        if not inputs:
+            raise InputError("flatten", "name columns of the model", repr(name), listing)
+        for each in inputs:
+            curves[each] = replace(curves[each], values=0 * curves[each].values, errors=0 * curves[each].errors)
+    return tuple(curves.values())
 
 
 def _find_knot(curve: Curve, name: str, knot: Any, param: str) -> int:
@@ -140,28 +110,6 @@ def _move_knots(curve: Curve, name: str, moves: Mapping[float, Any]) -> Curve:
     if not curve.is_number and not np.array_equal(knots, curve.knots):
         raise InputError("move", "leave the knots 0 and 1 of a category in place", f"those of {name!r}")
     return replace(curve, knots=knots, values=values)
-
-
-def _remove_knots(curve: Curve, name: str, knots: Sequence[float]) -> Curve:
-    removed = {_find_knot(curve, name, knot, "remove") for knot in knots}
-    left = [k for k in range(len(curve.knots)) if k not in removed]
-    if len(left) < 2:
-        hint = "make the curve constant with {0}"
-        raise InputError("remove", f"leave two knots of {name!r}", f"{len(left)}", hint, [("flatten", [name])])
-    return replace(curve, knots=curve.knots[left], values=curve.values[left], errors=curve.errors[left])
-
-
-def _inputs_of(model: TableModel, names: Sequence[str]) -> list[int]:
-    """Return the numbers of the inputs of columns or inputs by name."""
-    result: list[int] = []
-    for name in [names] if isinstance(names, str) else names:
-        pairs = enumerate(zip(model.schema.features, model.schema.columns, strict=True))
-        own = [j for j, pair in pairs if name in pair]
-        if not own:
-            listing = ", ".join(model.schema.features)
-            raise InputError("flatten", "name columns of the model", repr(name), f"they are {listing}")
-        result += own
-    return result
 
 
 def _kept_planes(model: TableModel, forbid: Sequence[tuple[str, str]]) -> tuple[Plane, ...]:
@@ -291,4 +239,29 @@ class TableModel(RowModel):
         >>> bool(change.model.curves["sepal width (cm)"].values.any()), len(change.flips) > 0
         (False, True)
         """
-        return edit_model(self, rows, move=move or {}, remove=remove or {}, flatten=flatten, forbid=forbid)
+        curves = _change_curves(self, move or {}, remove or {}, flatten)
+        function = replace(self.function, curves=curves, planes=_kept_planes(self, forbid))
+        data, folder = self.data, self._folder
+        if data is None and folder is not None and (folder / RunFile.SETTINGS).exists():  # its rows are read again
+            from creases.tables._folder.settings import FitSettings
+
+            data = FitSettings.load(folder).load_split()
+        changed = replace(self, function=function, data=data, _facts=Facts(), _folder=None, _held=None, _scored=None)
+        source = None if data is None else data.source
+        if rows is None and source is None:
+            raise InputError("rows", "be given for a model without the rows it was fitted to")
+        X = source.X if rows is None and source is not None else self.encode(rows).X
+        numbers = np.arange(len(X)) if rows is not None or source is None or source.rows is None else source.rows
+        change, flips = function.scores(X) - self.function.scores(X), np.zeros(0, np.int64)
+        if self.classes is not None:
+            before, after = (self.schema.class_numbers(each._outputs(X)) for each in (self, changed))
+            flips = numbers[before != after]
+        if data is None or source is None:
+            return Edit(changed, flips, change, None)
+        import pandas as pd
+
+        from creases.tables._scores.baselines import score_outputs
+
+        pairs = {"before": self, "after": changed}
+        scores = {name: score_outputs(each._outputs, data, each.schema.threshold) for name, each in pairs.items()}
+        return Edit(changed, flips, change, pd.DataFrame({name: each.by_part for name, each in scores.items()}))
