@@ -157,13 +157,11 @@ def _curve_stages(model: Any, inputs: Sequence[str]) -> tuple[list[dict[str, Any
 
 
 def _layer_stages(model: Any, inputs: Sequence[str]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    hidden, last = _network_steps(model._layers(), inputs)
-    if model.classes is not None and len(last) == 2:
-        node, other = last[1], last[0]
-        joined = dict(zip(node.names, node.weights.tolist(), strict=True))
-        for name, weight in zip(other.names, other.weights.tolist(), strict=True):
-            joined[name] = joined.get(name, 0.0) - weight
-        last = [Dot(tuple(joined), np.array(list(joined.values())), node.constant - other.constant)]
+    """Return the units of a network of layers, and the scores: of two classes the difference of their logits."""
+    *layers, (weight, bias) = ((np.asarray(W, np.float64), np.asarray(b, np.float64)) for W, b in model._layers())
+    if model.classes is not None and len(bias) == 2:
+        weight, bias = weight[1:] - weight[:1], bias[1:] - bias[:1]
+    hidden, last = _network_steps([*layers, (weight, bias)], inputs)
     return hidden, {f"score{k}": node for k, node in enumerate(last)}
 
 

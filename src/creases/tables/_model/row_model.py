@@ -168,7 +168,10 @@ class RowModel(RowFunction):
 
     @cached_property
     def importance(self) -> Mapping[str, float]:
-        """The mean absolute part of each column, each plane and the units over the rows trained on, largest first."""
+        """The mean absolute part of each column, each plane and the units over the rows trained on, largest first.
+
+        Parts add up to predictions; :func:`creases.tables.importance` takes the coefficients of any network instead.
+        """
         return {name: size for name, (size, _, _) in self._effects.items()}
 
     @cached_property
