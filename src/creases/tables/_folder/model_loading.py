@@ -110,9 +110,9 @@ def _shared(description: dict[str, Any], encoding: TableEncoding | None, folder:
         "ranges": description["ranges"],
         "threshold": 0.5 if threshold is None else threshold,
     }
-    schema = read_record(RowSchema, entries, "the model")
-    d = len(schema.features)
+    d = len(description["inputs"])
     expect(d == n_in, f"{plural(d, 'input')} of the table, {n_in} of the network")
+    schema = read_record(RowSchema, entries, "the model")
     schema = replace(schema, labels=None if labels is None else np.asarray(labels))
     return {"schema": schema, "_facts": read_record(Facts, description, "the model"), "_folder": folder}
 

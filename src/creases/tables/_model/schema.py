@@ -76,7 +76,7 @@ class RowSchema:
         """Raise ValueError where numbers do not fit together."""
         expect(bool((self.spread > 0).all()), "spread must be above 0")
         expect(bool((self.ranges[:, 0] <= self.ranges[:, 1]).all()), "ranges must rise from the least value")
-        expect(0 < self.threshold < 1, f"threshold must be between 0 and 1, got {self.threshold}")
+        expect(0 < self.threshold < 1, f"threshold {self.threshold:g} is not between 0 and 1")
 
     @property
     def task(self) -> Task:
