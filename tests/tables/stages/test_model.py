@@ -3,10 +3,12 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import creases
 from creases import certify
 from creases.errors import InputError
 from creases.problems import Problem
@@ -80,3 +82,15 @@ def test_a_rising_curve_is_proved_for_the_whole_network() -> None:
 def test_a_shape_that_cannot_be_is_refused(shapes: dict[str, str]) -> None:
     with pytest.raises(InputError, match="shapes"):
         fit_curves(make_problem(0, 100, "values"), shapes=shapes)
+
+
+@pytest.mark.slow
+def test_pairs_by_chance_do_not_come_in_with_a_real_one() -> None:
+    rng = np.random.default_rng(1)
+    X, color = rng.normal(size=(1500, 7)), rng.choice(list("abcd"), 1500)
+    y = 2 * np.sin(X[:, 0]) + 0.8 * X[:, 1] * X[:, 2] + 0.5 * X[:, 3] + (color == "a") + rng.normal(size=1500)
+    table = pd.DataFrame(X, columns=[f"x{k}" for k in range(7)]).assign(color=color, y=y)
+    pairs = [
+        line.split(":")[0] for line in str(creases.fit_table(table, "y", seed=1)).splitlines() if " together" in line
+    ]
+    assert pairs == ["x2 and x1 together"]

@@ -14,7 +14,7 @@ from creases.tables._stages.basis import Basis, CurveBasis, HiddenUnits
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.knots import clip_outliers, close_circle, find_ramps, is_rough, quantile_knots
 from creases.tables._stages.model import CurveModel, Step
-from creases.tables._stages.pairs import PairLibrary
+from creases.tables._stages.pairs import PairHinges, PairLibrary
 from creases.tables._stages.penalized import STEPS, Fit, fit_penalized
 from creases.tables._stages.rows import Rows, mean_with_error
 from creases.tables._stages.simplify import NEGLIGIBLE, drop_idle_functions
@@ -199,7 +199,42 @@ def _plane_candidates(rows: Rows, folds: Folds, inputs: Inputs, curves: Candidat
         is_finer = any(basis is not fit.basis for basis, fit in zip(finer, best.fits, strict=True))
         if is_finer and max(len(basis.penalty) for basis in finer) <= MOST_FUNCTIONS:
             result.append(_on_folds("finer planes", folds, inputs, finer.__getitem__, curves.fits))
-    return result[1:]
+            best = choose(result, tested)
+    return [_drop_chance_planes(each, curves, folds, inputs) if each is best else each for each in result[1:]]
+
+
+def _drop_chance_planes(candidate: Candidate, curves: Candidate, folds: Folds, inputs: Inputs) -> Candidate:
+    """Return planes beside curves without those that held-out rows do not miss.
+
+    Planes are tried together, the pairs that explain most first, so chance ones come in with real ones. They go in the
+    order of what held-out rows lose without each, in standard errors, as long as without all of these together the rows
+    lose nothing. What is left is fitted again.
+    """
+    tested = [out for _, out in folds]
+    scores = [fit(out.X) for fit, out in zip(candidate.fits, tested, strict=True)]
+    added: dict[PairHinges, list[Floats]] = {}  # what each pair adds to the scores of held-out rows (n, m), by fold
+    for k, (fit, out) in enumerate(zip(candidate.fits, tested, strict=True)):
+        F = fit.basis(out.X)
+        for plane, place in zip(fit.basis.planes, fit.basis.places, strict=True):
+            by_fold = added.setdefault(plane.hinges, [np.zeros_like(each) for each in scores])
+            by_fold[k] = F[:, place] @ fit.weights[place]
+
+    def loss_without(pairs: Sequence[PairHinges]) -> tuple[float, float]:
+        """Return what held-out rows lose without some pairs, and its standard error."""
+        rest = [each - sum(added[pair][k] for pair in pairs) for k, each in enumerate(scores)]
+        losses = np.concatenate([out.losses(each) for out, each in zip(tested, rest, strict=True)])
+        return mean_with_error(losses - candidate.losses, tested)
+
+    alone = {pair: loss_without([pair]) for pair in added}
+    order = sorted(added, key=lambda pair: alone[pair][0] / max(alone[pair][1], 1e-300))
+    chance = next((order[:n] for n in range(len(order), 0, -1) if loss_without(order[:n])[0] <= 0), [])
+    if not chance:
+        return candidate
+    bases = [
+        replace(fit.basis, planes=tuple(plane for plane in fit.basis.planes if plane.hinges not in chance))
+        for fit in candidate.fits
+    ]
+    return _on_folds(candidate.stage, folds, inputs, bases.__getitem__, curves.fits)
 
 
 def _unit_candidates(rows: Rows, folds: Folds, inputs: Inputs, judged: list[Candidate]) -> list[Candidate]:
