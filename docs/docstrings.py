@@ -5,8 +5,11 @@ a role becomes the name it holds, references become a list, and a comment ``#:``
 field or constant.
 """
 
+import ast
+import inspect
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import griffe
@@ -76,7 +79,7 @@ def _functions(parent: griffe.Module | griffe.Class) -> Iterator[griffe.Function
 
 
 class Docstrings(griffe.Extension):
-    """The extension: rewrites docstrings, and fills in the defaults that are fields of ``GrowthConfig``."""
+    """The extension: rewrites docstrings, and fills in the defaults and options that configurations have."""
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         """Show the value of a default such as ``GrowthConfig.lr``, which would be shown as ``lr``."""
@@ -87,7 +90,9 @@ class Docstrings(griffe.Extension):
             for parameter in function.parameters:
                 name, _, field = str(parameter.default).rpartition(".")
                 if name == config.name:
-                    parameter.default = config[field].value
+                    parameter.default = config.all_members[field].value
+                if (text := str(parameter.default)).startswith("option("):
+                    parameter.default = ast.unparse(ast.parse(text, mode="eval").body.args[0])
 
     def on_module_members(self, *, mod: griffe.Module, **_: Any) -> None:
         """Take what a door imports for type checkers as its public names, of which it makes ``__all__``."""
@@ -101,6 +106,9 @@ class Docstrings(griffe.Extension):
             attr.docstring = griffe.Docstring(to_page(comment), parent=attr)
 
     def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Rewrite a docstring."""
+        """Rewrite a docstring; what it says of options is in their configuration."""
         if obj.docstring is not None:
+            if "{options}" in obj.docstring.value:
+                described = getattr(import_module(obj.module.path), obj.name)
+                obj.docstring.value = inspect.getdoc(described) or ""
             obj.docstring.value = to_page(obj.docstring.value)

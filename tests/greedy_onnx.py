@@ -11,8 +11,8 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 import creases
-from creases._memory import peak_memory
 from creases.errors import CreasesError
+from creases.tables._streaming.memory import peak_memory
 
 BIG = 20_000
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import shutil
 import stat
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import count
 from math import prod
@@ -25,7 +24,6 @@ from creases.errors import FileError
 if TYPE_CHECKING:
     import numpy as np
     from numpy.lib.npyio import NpzFile
-    from numpy.typing import NDArray
 
 try:
     import fcntl
@@ -122,21 +120,6 @@ def remove_abandoned(path: Path) -> None:
                 path.unlink()
         finally:
             os.close(handle)
-
-
-def _temporaries(folder: Path, name: str) -> list[str]:
-    """Return the names of temporary files of a file of this name."""
-    stem, suffix = re.escape(Path(name).stem), re.escape(Path(name).suffix)
-    temporary = re.compile(rf"\.{stem}-[a-z0-9_]{{8}}{suffix}")
-    with os.scandir(folder) as entries:
-        return [entry.name for entry in entries if temporary.fullmatch(entry.name) and entry.is_file()]
-
-
-def remove_unfinished(folder: Path, names: Iterable[str]) -> None:
-    """Remove what killed processes left of writing files of these names; nobody else may be writing there."""
-    for name in names:
-        for temporary in _temporaries(folder, name):
-            (folder / temporary).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -266,11 +249,3 @@ def read_npy_header(path: str | Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
             return _read_header(file, Path(path).name, os.fstat(file.fileno()).st_size)
         except _DAMAGE as error:
             raise ValueError(str(error) or "it is truncated") from None
-
-
-def load_npy(path: str | Path) -> NDArray[Any]:
-    """Return the array of an .npy file; a damaged file raises OSError or ValueError, before memory is taken."""
-    import numpy as np
-
-    read_npy_header(path)
-    return np.asarray(np.load(path, allow_pickle=False))

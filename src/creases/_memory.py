@@ -1,9 +1,8 @@
-"""How much memory files from elsewhere may take, and how much this process takes."""
+"""How much memory files from elsewhere may take."""
 
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,27 +12,6 @@ def free_memory() -> int:
     free = [_available(), _address_space()]
     free += [limit - used for limit, used in (_control_group(),) if limit]
     return max(min(each for each in free if each is not None), 0)
-
-
-def held_memory() -> int:
-    """Return how many bytes of the machine's memory this process holds now."""
-    with suppress(ImportError, OSError, ValueError):
-        import resource
-
-        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-    return peak_memory()
-
-
-def peak_memory() -> int:
-    """Return how many bytes this process held at most; 0 where the system does not say."""
-    with suppress(OSError, ValueError, StopIteration):  # not of the process before exec, as the other counts it
-        lines = Path("/proc/self/status").read_text().splitlines()
-        return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
-    with suppress(ImportError):
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    return 0
 
 
 def _available() -> int:

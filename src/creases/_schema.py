@@ -6,7 +6,7 @@ A file may be damaged or forged. ``check_entries`` compares the entries of a rec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from numbers import Real
 from operator import index
 from typing import Any, NamedTuple
@@ -78,18 +78,14 @@ def sequence(entry: Kind | None = None, length: int | None = None) -> Kind:
 
 def list_of(entry: Kind) -> Kind:
     """Return the kind of lists, as JSON has them, with entries of a kind."""
-    return Kind(
-        f"a list of entries that are each {entry.words}",
-        lambda value: isinstance(value, list) and all(map(entry.allows, value)),
-    )
+    words = f"a list of entries that are each {entry.words}"
+    return Kind(words, lambda value: isinstance(value, list) and all(map(entry.allows, value)))
 
 
 def dict_of(entry: Kind) -> Kind:
     """Return the kind of dicts with values of a kind."""
-    return Kind(
-        f"a dict of values that are each {entry.words}",
-        lambda value: isinstance(value, dict) and all(map(entry.allows, value.values())),
-    )
+    words = f"a dict of values that are each {entry.words}"
+    return Kind(words, lambda value: isinstance(value, dict) and all(map(entry.allows, value.values())))
 
 
 def finite(*shape: int | None) -> Kind:
@@ -102,15 +98,6 @@ def finite(*shape: int | None) -> Kind:
         return fits and bool(np.isfinite(value).all())
 
     return Kind(f"{' x '.join('n' if n is None else str(n) for n in shape)} finite numbers", allows)
-
-
-#: Texts, each of them once: names of columns and classes.
-NAMES = Kind(
-    "different strings",
-    lambda value: (
-        isinstance(value, Collection) and all(isinstance(name, str) for name in value) and len(set(value)) == len(value)
-    ),
-)
 
 
 def check_entries(record: Any, where: str, **kinds: Kind) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from math import floor, isfinite, log10
@@ -11,23 +10,13 @@ from typing import Any
 #: Numbers from here on, and below the second, are written with an exponent.
 LARGE, SMALL = 1e12, 1e-4
 
-#: Letters of a name in a line.
-LONGEST = 28
-
 #: Letters of what a result holds, in its line.
 WIDEST = 200
-
-_BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 
 
 def plural(count: int, noun: str) -> str:
     """Format a count with its noun: ``1 row``, ``2,000 rows``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def is_or_are(count: int) -> str:
-    """Return the verb for a count: ``1 is``, ``0 are``, ``2 are``."""
-    return "is" if count == 1 else "are"
 
 
 def describe_change(name: str, before: str, now: str) -> str:
@@ -135,23 +124,6 @@ def format_fixed(value: float, decimals: int, *, sign: bool = True) -> str:
     text = f"{abs(value):,.{decimals}f}"
     is_zero = not text.strip("0.,")
     return text if is_zero or (value > 0 and not sign) else f"{'-' if value < 0 else '+'}{text}"
-
-
-def short_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return names without what they have in brackets, and no longer than a few words, unless two become equal.
-
-    Examples
-    --------
-    >>> short_names(["Adelie Penguin (Pygoscelis adeliae)", "Gentoo penguin (Pygoscelis papua)"])
-    ('Adelie Penguin', 'Gentoo penguin')
-    >>> short_names(["a (1)", "a (2)"])
-    ('a (1)', 'a (2)')
-    """
-    for shorten in (lambda name: _BRACKETS.sub("", name)[:LONGEST].strip(), lambda name: name[:LONGEST].strip()):
-        short = [shorten(name) for name in names]
-        if all(short) and len(set(short)) == len(short):
-            return tuple(short)
-    return tuple(names)
 
 
 class OneLine:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import wraps
 from inspect import signature
 from numbers import Real
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 
 _MAX_COUNT = 2**63 - 1  #: larger ones do not fit into arrays
-
-#: Scores that a threshold can maximize.
-THRESHOLD_SCORES = ("f1", "balanced_accuracy", "accuracy")
 
 
 def check_numbers(values: Any, name: str) -> Floats:
@@ -156,26 +153,6 @@ def check_samples(x: Any, y: Any) -> tuple[Floats, Floats]:
     if np.abs(x).max(initial=0.0) > 1e150:  # squares of distances would be infinite
         raise InputError("x", "be at most 1e150 in size", f"{np.abs(x).max():g}")
     return x, y
-
-
-def check_class_weight(value: Any) -> None:
-    """Refuse what is neither None, "balanced" nor a dictionary of positive weights."""
-    if value is None or (isinstance(value, str) and value == "balanced"):
-        return
-    if not isinstance(value, Mapping):
-        raise InputError("class_weight", "be None, 'balanced' or a dictionary of classes to weights", repr(value))
-    for name, weight in value.items():
-        check_number(weight, f"class_weight[{name!r}]", above=0)
-
-
-def check_threshold(value: Any) -> None:
-    """Refuse what is neither a probability between 0 and 1 nor the name of a score."""
-    if isinstance(value, str):
-        if value not in THRESHOLD_SCORES:
-            names = ", ".join(map(repr, THRESHOLD_SCORES))
-            raise InputError("threshold", f"be {names}, or a number between 0 and 1", repr(value))
-    else:
-        check_number(value, "threshold", above=0, below=1)
 
 
 # Checks of arguments of public functions, for those that a function would use without looking at them.

@@ -243,7 +243,7 @@ def test_a_run_is_not_resumed_on_other_data(run, orchard):
         (("grow", "nowhere.csv", "--out", "o"), "there is no file nowhere.csv"),
         (("grow", "moon", "--out", "o"), "did you mean 'moons'?"),
         (("grow", "moons", "--target", "y", "--out", "o"), "--target must not be given for a built-in problem, got 'y'"),  # noqa: E501
-        (("grow", "moons", "--out", "o", "--hidden", "2,x"), "--hidden must be comma-separated numbers, got '2,x'"),
+        (("grow", "moons", "--out", "o", "--hidden", "2,x"), "--hidden must be auto, or positive widths such as 2 or 4,4, got '2,x'"),  # noqa: E501
         (("grow", "moons", "--out", "o", "--hidden", "0"), "--hidden must be auto, or positive widths such as 2 or 4,4, got '0'"),  # noqa: E501
         (("grow", "moons", "--out", "o", "--budget", "0"), "--budget must be positive and finite, got 0 epochs"),
         (("grow", "moons", "--out", "o", "--test-fraction", "0.9"), "validation_fraction must leave rows to train on, got 0.15, with test_fraction 0.9"),  # noqa: E501

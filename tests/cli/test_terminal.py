@@ -12,9 +12,8 @@ from typer.main import get_command
 
 from creases.cli import COMMANDS, app
 from creases.cli import _options as options
-from creases.cli._table_options import TEST_FRACTION
 from creases.cli.console import repeat_command
-from creases.cli.fit import SEED
+from creases.growth import GrowthConfig
 from creases.tables import CurveConfig
 
 CREASES = (sys.executable, "-m", "creases")
@@ -129,8 +128,13 @@ def test_the_help_of_no_command_imports_numpy():
 
 
 def test_names_and_defaults_in_help_are_those_of_the_library():
-    config = CurveConfig()
-    assert (config.test_fraction, config.seed) == (TEST_FRACTION, SEED)
+    root = get_command(app)
+    for name, config in (("fit", CurveConfig()), ("grow", GrowthConfig())):
+        shown = {each.name: each.default for each in root.get_command(root.context_class(root), name).params}
+        shared = {option: str(getattr(config, option)) for option in vars(config) if shown.get(option) is not None}
+        shared.pop("when", None)  # which the command reads in its own way
+        assert {"test_fraction", "threshold", "seed"} <= set(shared)
+        assert {option: str(shown[option]) for option in shared} == shared
 
 
 def test_a_command_can_be_repeated_with_more_options(run):

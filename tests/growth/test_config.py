@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import get_type_hints
 
 import pytest
 
@@ -20,8 +19,12 @@ def test_names_that_never_existed_are_refused():
 
 @pytest.mark.parametrize("kind", [GrowthOptions, RunOptions])
 def test_options_have_the_types_of_the_configuration(kind):
-    types = get_type_hints(GrowthConfig)
-    assert get_type_hints(kind) == {name: types[name] for name in kind.__annotations__}
+    types = {
+        name: text for base in GrowthConfig.__mro__ for name, text in vars(base).get("__annotations__", {}).items()
+    }
+    assert {name: hint.__forward_arg__ for name, hint in kind.__annotations__.items()} == {
+        name: types[name] for name in kind.__annotations__
+    }
 
 
 @pytest.mark.parametrize(("function", "kind"), [(grow, RunOptions), (Grower, GrowthOptions)])

@@ -46,10 +46,11 @@ def read_npy(path: Path, name: str) -> Floats:
     """Read numbers from an ``.npy`` file; ``name`` is the parameter that names it."""
     import numpy as np
 
-    from creases._files import load_npy
+    from creases._files import read_npy_header
 
     try:
-        return np.asarray(load_npy(path), np.float64)
+        read_npy_header(path)  # refuses a damaged file before memory is taken
+        return np.asarray(np.load(path, allow_pickle=False), np.float64)
     except FileNotFoundError:
         raise InputError(name, "be an existing file", str(path)) from None
     except (OSError, ValueError, TypeError) as error:

@@ -4,56 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from creases.cli._arguments import parse_numbers
 from creases.cli._options import complete_files, complete_words
 from creases.cli._table_options import (
     AsJson,
     Force,
     data_argument,
     given_options,
-    learns_from_table,
     model_option,
     output_option,
-    read_decisions,
-    read_source,
+    read_options,
+    takes_options,
 )
 from creases.cli.console import INTERRUPTED, note, print_json
 from creases.errors import InputError, RequestError
+from creases.growth import GrowthConfig
+from creases.tables import ReadOptions
 
 if TYPE_CHECKING:
     from creases.tables import RunSettings
 
 
-#: Growth methods.
-Method = StrEnum("Method", ["auto", "fold", "tiny", "gradmax", "random", "split"])
-
-#: Default of ``GrowthConfig``, which the help shows.
-SEED = 0
-
-
-def _parse_widths(text: str) -> tuple[int, ...]:
-    numbers = parse_numbers(text, "hidden")
-    if (numbers != numbers.round()).any() or (numbers < 1).any():
-        raise InputError("hidden", "be auto, or positive widths such as 2 or 4,4", repr(text))
-    return tuple(int(number) for number in numbers)
-
-
-#: How the options of growth are read from the command line; others are taken as they are.
-_GROWTH: dict[str, Any] = {
-    "how": lambda how: how.value,
-    "hidden": lambda hidden: hidden if hidden == "auto" else _parse_widths(hidden),
-    "budget": lambda budget: int(budget) if budget.isdecimal() else budget,
-    "max_units": int,
-}
-
-
-@learns_from_table
+@takes_options(ReadOptions, GrowthConfig, without=("weight", "exposure", "groups", "time"))
 def grow_network(
     ctx: typer.Context,
     data: Annotated[
@@ -71,30 +47,6 @@ def grow_network(
             autocompletion=complete_words("auto", "stages"),
         ),
     ] = "auto",
-    how: Annotated[
-        Method | None, model_option(metavar="METHOD", help=f"Method: {', '.join(Method)}.", show_default="auto")
-    ] = None,
-    hidden: Annotated[
-        str | None,
-        model_option(
-            metavar="N,N,...",
-            help="Initial widths of the hidden layers; auto: start from a linear model.",
-            show_default="auto",
-        ),
-    ] = None,
-    budget: Annotated[
-        str | None,
-        model_option(
-            metavar="COST",
-            help="How much to spend on training and growth: epochs (100), time ('60 s', '5 min'; starting and writing "
-            "the files take seconds more), '2e12 multiply-adds', or auto.",
-            show_default="auto",
-        ),
-    ] = None,
-    max_units: Annotated[int | None, model_option(metavar="N", help="Maximum number of hidden units.")] = None,
-    seed: Annotated[
-        int, model_option(metavar="N", help="Random seed of the split, the initial network and the training.")
-    ] = SEED,
     folder: Annotated[
         Path | None,
         output_option(
@@ -128,19 +80,16 @@ def grow_network(
       creases grow houses.csv --target price --budget '60 s' --out out/houses
     """
     from creases.cli import _table_result
-    from creases.growth import GrowthConfig
     from creases.tables import RunSettings, resolve_data
 
-    given = given_options(ctx)
-    options = {name: read(ctx.params[name]) for name, read in _GROWTH.items() if name in given}
-    options |= _read_when(when)
+    options = read_options(ctx, GrowthConfig) | _read_when(when)
     if resume is not None:
-        settings, home = _resume_settings(resume, given, options), resume
+        settings, home = _resume_settings(resume, given_options(ctx), options), resume
     else:
         if data is None or folder is None:
             raise RequestError("data and a folder are required: creases grow table.csv --target COLUMN --out DIR")
-        config = GrowthConfig(**options, **read_decisions(ctx.params))
-        settings, home = RunSettings(data=resolve_data(data), **read_source(ctx.params), config=config), folder
+        source = {"data": resolve_data(data), **read_options(ctx, ReadOptions)}
+        settings, home = RunSettings(**source, config=GrowthConfig(**options)), folder
     fresh = resume is None
     earlier = _table_result.find_earlier_run(settings, home) if fresh and not force else ""
     if earlier == "finished":

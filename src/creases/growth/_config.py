@@ -1,35 +1,40 @@
-"""The configuration of a growth run: every option with its default, checked in one place; and as text."""
+"""The configuration of a growth run: every option with its default, checked in one place; and as text.
+
+Neither torch nor numpy is imported before a configuration is made: the help of commands is made of its fields.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from inspect import Parameter, signature
 from numbers import Integral
-from pathlib import Path
-from typing import Any, Literal, Self, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, TypeVar
 
-from torch import nn, optim
-from torch.optim.lr_scheduler import LRScheduler
-
-from creases._validation import check_choice, check_class_weight, check_count, check_number, check_threshold
+from creases._options import ModelOptions, documents, option
 from creases.errors import InputError
-from creases.growth._budget import Budget, check_budget
-from creases.growth._integrations import _ranks as ranks
-from creases.growth._objective import Loss
-from creases.growth._samples import Samples, fingerprint
-from creases.growth._training import AdamW, MakeScheduler, check_schedule, fitting_decay, fitting_rate
-from creases.growth.methods._evidence import GrowthMethod
-from creases.growth.methods._registry import resolve_method
-from creases.growth.policies._policies import At, Stop, When, Where, as_stops, resolve_when, resolve_where
-from creases.growth.policies._stages import Stages
-from creases.network import Place, places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from torch import nn, optim
+    from torch.optim.lr_scheduler import LRScheduler
+
+    from creases.growth._budget import Budget
+    from creases.growth._objective import Loss
+    from creases.growth._samples import Samples
+    from creases.growth._training import MakeScheduler
+    from creases.growth.methods._evidence import GrowthMethod
+    from creases.growth.policies._policies import Stop, When, Where
+    from creases.growth.policies._stages import Stages
+    from creases.network import Place
+
+    #: What makes an optimizer for a model's parameters.
+    MakeOptimizer = Callable[[Iterable[nn.Parameter]], optim.Optimizer]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-#: What makes an optimizer for a model's parameters.
-MakeOptimizer = Callable[[Iterable[nn.Parameter]], optim.Optimizer]
 
 #: An automatic batch holds this fraction of the rows, within these sizes: several steps per epoch, none too noisy.
 BATCH_FRACTION, MIN_BATCH, MAX_BATCH = 1 / 8, 32, 200
@@ -69,18 +74,24 @@ class RunOptions(GrowthOptions, total=False):
     loop: Literal["auto", "explained", "sized"]
 
 
+def _read_hidden(text: str, name: str) -> str | tuple[int, ...]:
+    """Return widths that are written with commas between, or auto."""
+    widths = text.split(",")
+    if text != "auto" and not all(width.strip().isdecimal() and int(width) for width in widths):
+        raise InputError(name, "be auto, or positive widths such as 2 or 4,4", repr(text))
+    return text if text == "auto" else tuple(map(int, widths))
+
+
+@documents()
 @dataclass(frozen=True, kw_only=True)
-class GrowthConfig:
+class GrowthConfig(ModelOptions):
     """Options of a growth run, with the defaults that every way to start one shares.
 
     :func:`creases.grow`, the estimators, ``creases grow`` and the studio all use it.
 
     Parameters
     ----------
-    how
-        Growth method: ``"auto"`` (folds in layers of few inputs, random units in others), ``"fold"``, ``"tiny"``,
-        ``"gradmax"``, ``"split"``, ``"random"``, a method object, or a function of (model, place, evidence) to a
-        proposal.
+    {options}
     as_printed
         Whether ``how="fold"`` or ``how="tiny"`` keeps to its source to the letter, without choices of ours.
     where
@@ -90,15 +101,10 @@ class GrowthConfig:
         Time to grow: ``"stages"`` (by fours and twos early in the run), a number of epochs, or a function of the state.
     stop
         Reasons to end the run, such as ``policies.Target(score=0.99)``, or functions of the state to a reason.
-    budget
-        Total budget of the run: a number of epochs, or a text such as ``"60 s"``, ``"5 min"`` or
-        ``"2e12 multiply-adds"``; ``"auto"`` is 20 to 400 epochs, about 3000 optimizer steps, and no limit in explained
-        growth, where an epoch is a pass over the rows by any network. Growth steps, and stages that are undone, count
-        towards it.
     growth_share
         For ``when="stages"``: the fraction of the budget for growth; ``"auto"`` is 0.28.
-    max_units, max_parameters
-        Maximum size of the network; None for no limit.
+    max_parameters
+        Maximum number of parameters of the network; None for no limit.
     growth_patience
         Number of stages, or growth steps, in a row that may fail to lower the held-out loss (without held-out data,
         the training loss) before growth stops. Such stages are undone. None for no limit.
@@ -130,21 +136,10 @@ class GrowthConfig:
         layers, with mini-batches. ``"auto"``: explained growth wherever it can run (a plain perceptron of one hidden
         layer, the loss of a task, up to 20,000 rows and 200,000 numbers in memory), unless an option of sized growth is
         set.
-    hidden
-        Widths of the hidden layers of a new network; ``"auto"`` is one layer with two units per class or target (two
-        for two classes), enough for any linear model.
     standardize
         Whether columns (and targets of a regression) are scaled to mean 0 and standard deviation 1 for training.
-    validation_fraction, test_fraction
-        Fractions of the rows of a table held out for early stopping, and for testing.
-    class_weight
-        Class weights of a table, for classes that are rare or whose errors cost more: ``"balanced"`` gives every class
-        the same total weight; a dictionary sets weights by name, ``{"yes": 5.0}`` (1 for the others).
-    threshold
-        Probability above which the second of two classes of a table is predicted. ``"f1"``, ``"balanced_accuracy"`` or
-        ``"accuracy"``: the one that maximizes this score on the validation rows.
-    seed
-        Seed of the split, the initial network and the training.
+    validation_fraction
+        Fraction of the rows of a table that is held out for early stopping.
     device
         Where to train: ``"cpu"``, ``"cuda"``, ...
 
@@ -157,14 +152,31 @@ class GrowthConfig:
     True
     """
 
-    how: str | GrowthMethod = "auto"
+    how: str | GrowthMethod = option(
+        "auto",
+        "Method: auto, fold, tiny, gradmax, random, split.\n"
+        "auto is folds in layers of few inputs, random units in others. In Python also a method object, or a function "
+        "of (model, place, evidence) to a proposal.",
+        "METHOD",
+        panel="Model",
+        choices=("auto", "fold", "tiny", "gradmax", "random", "split"),
+    )
     as_printed: bool = False
     where: str | Where = "all"
     when: str | int | When = "stages"
     stop: Stop | Sequence[Stop] = ()
-    budget: str | float | Budget = "auto"
+    budget: str | float | Budget = option(
+        "auto",
+        "How much to spend on training and growth: epochs (100), time ('60 s', '5 min'; starting and writing the files "
+        "take seconds more), '2e12 multiply-adds', or auto.\n"
+        "auto is 20 to 400 epochs, about 3000 optimizer steps, and no limit in explained growth, where an epoch is a "
+        "pass over the rows by any network. Growth steps, and stages that are undone, count towards it.",
+        "COST",
+        panel="Model",
+        read=lambda text, _: int(text) if text.isdecimal() else text,
+    )
     growth_share: str | float = "auto"
-    max_units: int | None = None
+    max_units: int | None = option(None, "Maximum number of hidden units.", "N", panel="Model", type=int)
     max_parameters: int | None = None
     growth_patience: int | None = 2
     optimizer: str | optim.Optimizer | MakeOptimizer = "adamw"
@@ -174,16 +186,27 @@ class GrowthConfig:
     batch_size: str | int | None = "auto"
     keep: Literal["auto", "best", "last"] = "auto"
     loop: Literal["auto", "explained", "sized"] = "auto"
-    hidden: str | int | Sequence[int] = "auto"
+    hidden: str | int | Sequence[int] = option(
+        "auto",
+        "Initial widths of the hidden layers; auto: start from a linear model.\n"
+        "auto is one layer with two units per class or target (two for two classes), enough for any linear model.",
+        "N,N,...",
+        panel="Model",
+        read=_read_hidden,
+    )
     standardize: bool = True
     validation_fraction: float = 0.15
-    test_fraction: float = 0.2
-    class_weight: str | Mapping[str, float] | None = None
-    threshold: float | str = 0.5
-    seed: int = 0
     device: str = "cpu"
 
     def __post_init__(self) -> None:
+        from torch import optim
+
+        from creases._validation import check_choice, check_count, check_number
+        from creases.growth._budget import check_budget
+        from creases.growth._training import check_schedule
+        from creases.growth.methods._registry import resolve_method
+        from creases.growth.policies._policies import At, as_stops, resolve_when, resolve_where
+
         resolve_method(self.how, self.as_printed)
         resolve_where(self.where)
         if self.stages() is None:
@@ -200,11 +223,11 @@ class GrowthConfig:
         if not (is_name or isinstance(self.optimizer, optim.Optimizer) or callable(self.optimizer)):
             expected = "be 'adamw', an optimizer, or a function that makes one"
             raise InputError("optimizer", expected, repr(self.optimizer))
-        if not _is_auto(self.lr):
+        if self.lr != "auto":
             check_number(self.lr, "lr", above=0)
-        if not _is_auto(self.weight_decay):
+        if self.weight_decay != "auto":
             check_number(self.weight_decay, "weight_decay", least=0)
-        if self.batch_size is not None and not _is_auto(self.batch_size):
+        if self.batch_size not in (None, "auto"):
             value = self.batch_size
             if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 1:
                 raise InputError("batch_size", "be 'auto', None (all samples) or a positive integer", repr(value))
@@ -219,18 +242,21 @@ class GrowthConfig:
                 "leave rows to train on",
                 f"{self.validation_fraction:g}, with test_fraction {self.test_fraction:g}",
             )
-        check_class_weight(self.class_weight)
-        check_threshold(self.threshold)
+        self.check()
         check_count(self.seed, "seed", least=0)
 
     def stages(self) -> Stages | None:
         """Return the stages of sized growth; None where ``when`` is another policy."""
         if not isinstance(self.when, str) or self.when != "stages":
             return None
+        from creases.growth.policies._stages import Stages
+
         return Stages(self.growth_share, NEVER if self.growth_patience is None else self.growth_patience)
 
     def resolve_budget(self, steps_per_epoch: int | None) -> Budget:
         """Return the budget for so many optimizer steps in an epoch; None where a loader does not say."""
+        from creases.growth._budget import Budget
+
         if self.budget != "auto":
             return Budget.parse(self.budget)
         epochs = -(-AUTO_STEPS // steps_per_epoch) if steps_per_epoch else 0
@@ -256,10 +282,17 @@ class GrowthConfig:
 
     def learning_rate(self, model: nn.Module, places: Sequence[Place]) -> float:
         """Return the learning rate of a model with these places."""
+        from creases.growth._training import fitting_rate
+
         return fitting_rate(model, places) if isinstance(self.lr, str) else self.lr
 
     def make_optimizer(self, model: nn.Module, samples: Samples) -> optim.Optimizer:
         """Return the optimizer of a model's parameters, for these training samples."""
+        from torch import optim
+
+        from creases.growth._training import AdamW, fitting_decay
+        from creases.network import places
+
         if isinstance(self.optimizer, optim.Optimizer):
             return self.optimizer
         if not isinstance(self.optimizer, str):
@@ -315,10 +348,6 @@ def config_of(options: Mapping[str, Any], kind: type[Any], caller: str) -> Growt
     return GrowthConfig(**options)
 
 
-def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == "auto"
-
-
 def _check_hidden(hidden: Any) -> str | tuple[int, ...]:
     if isinstance(hidden, str) and hidden == "auto":
         return hidden
@@ -346,6 +375,8 @@ def describe_setting(loss: str | Loss, config: GrowthConfig, stops: Sequence[Any
 
 def describe_run(train: Samples, held: Samples | None, **more: Any) -> dict[str, str]:
     """Return further settings of a run: its samples and what else decides about training, by name."""
+    from creases.growth._samples import fingerprint
+
     samples = {"data": fingerprint(train), "validation": "none" if held is None else fingerprint(held)}
     return {name: str(value) for name, value in (samples | more).items()}
 
@@ -375,6 +406,8 @@ def check_setting(path: Path, saved: Mapping[str, str], now: Mapping[str, str]) 
 
 def check_ranks(setting: dict[str, str]) -> None:
     """Refuse settings that differ between processes."""
+    from creases.growth._integrations import _ranks as ranks
+
     with ranks.fail_together():
         for name, value in ranks.from_first(setting).items():
             if setting[name] != value:

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._text import describe_change, format_number, is_or_are, plural
+from creases._text import describe_change, format_number, plural
 from creases.growth._samples import Scaling
 from creases.growth.methods._fold.explanation import fold_entries
 
@@ -219,10 +219,12 @@ def _corrected(explanation: Mapping[str, Any], names: FeatureNames) -> str:
     """Return whether the samples that the units were added for are now classified correctly."""
     if "folds" in explanation:
         rights = [bool(entry["after"].get("instance_right")) for entry in explanation["folds"]]
-        return f"{sum(rights)} of the {names.samples(len(rights))} above {is_or_are(sum(rights))} now correct"
+        return (
+            f"{sum(rights)} of the {names.samples(len(rights))} above {'is' if sum(rights) == 1 else 'are'} now correct"
+        )
     text = f"that {names.instance} is {'now correct' if explanation['after'].get('instance_right') else 'still wrong'}"
     fixed, wrong = explanation["after"]["cluster_fixed"], explanation["why"]["cluster"]["mispredicted"]
-    return f"{text}, and {fixed} of the {plural(wrong, 'error')} around it {is_or_are(fixed)} corrected"
+    return f"{text}, and {fixed} of the {plural(wrong, 'error')} around it {'is' if fixed == 1 else 'are'} corrected"
 
 
 def _loss_name(explanation: Mapping[str, Any]) -> tuple[str, float]:

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from creases.tables._model.row_model import ways_to_improve as ways_to_improve
     from creases.tables._model.table_model import TableModel as TableModel
     from creases.tables._reading.files import read_columns as read_columns
+    from creases.tables._reading.options import ReadOptions as ReadOptions
     from creases.tables._reading.table import parse_table as parse_table
     from creases.tables._reading.table import read_table as read_table
     from creases.tables._scores.baselines import Baseline as Baseline
@@ -60,8 +61,8 @@ if TYPE_CHECKING:
     from creases.tables._scores.baselines import compare_models as compare_models
     from creases.tables._scores.baselines import metrics_summary as metrics_summary
     from creases.tables._scores.metrics import ClassificationMetrics as ClassificationMetrics
+    from creases.tables._split.config import CurveConfig as CurveConfig
     from creases.tables._split.split import MIN_ROWS as MIN_ROWS
-    from creases.tables._split.split import CurveConfig as CurveConfig
     from creases.tables._split.split import TableSplit as TableSplit
     from creases.tables._split.split import data_box as data_box
     from creases.tables._words.changes import RowChanges as RowChanges
@@ -75,5 +76,6 @@ if TYPE_CHECKING:
     from creases.tables._words.model_text import model_words as model_words
     from creases.tables._words.row_text import RowExplanation as RowExplanation
     from creases.tables._words.row_text import explain_row as explain_row
+    from creases.tables._words.terms import short_names as short_names
 
 __getattr__, __dir__, __all__ = open_on_use(__name__)

@@ -18,7 +18,8 @@ from creases.tables._columns.coordinates import CoordinateFormat
 from creases.tables._columns.kinds import detect_kind
 from creases.tables._encoding.encoding import column_note
 from creases.tables._reading.columns import from_texts
-from creases.tables._reading.table import ReadOptions, with_parts
+from creases.tables._reading.options import ReadOptions
+from creases.tables._reading.table import with_parts
 from creases.tables._words.model_text import describe_model
 
 

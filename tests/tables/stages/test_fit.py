@@ -192,7 +192,8 @@ def test_held_out_scores_are_of_fits_that_have_not_seen_the_rows() -> None:
 @pytest.mark.slow
 def test_a_threshold_is_chosen_by_held_out_rows() -> None:
     from creases.tables._scores.metrics import best_threshold
-    from creases.tables._split.split import CurveConfig, TableSplit
+    from creases.tables._split.config import CurveConfig
+    from creases.tables._split.split import TableSplit
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))

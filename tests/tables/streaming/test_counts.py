@@ -15,7 +15,7 @@ from creases.errors import InputError
 from creases.tables import CurveConfig, read_table
 from creases.tables._encoding import columns
 from creases.tables._encoding.columns import fit_category
-from creases.tables._reading.table import ReadOptions
+from creases.tables._reading.options import ReadOptions
 from creases.tables._streaming import summary as counts
 from creases.tables._streaming.files import find_files
 from creases.tables._streaming.summary import ValueCounts

@@ -13,11 +13,10 @@ import pytest
 
 import creases
 from creases._engines import map_in_order
-from creases._memory import held_memory, peak_memory
 from creases.errors import InputError
 from creases.tables._streaming import memory
 from creases.tables._streaming.files import BLOCK, LEAST_BLOCK, find_files
-from creases.tables._streaming.memory import LimitedEngine, MemoryLimit
+from creases.tables._streaming.memory import LimitedEngine, MemoryLimit, held_memory, peak_memory
 
 from .conftest import make_table, write_parts
 

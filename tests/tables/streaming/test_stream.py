@@ -23,7 +23,7 @@ from creases.errors import FileError, InputError
 from creases.show.report._table_model import write_model_report
 from creases.tables import CurveConfig, TableSplit, count_rows, read_table
 from creases.tables._encoding.encoding import column_note
-from creases.tables._reading.table import ReadOptions
+from creases.tables._reading.options import ReadOptions
 from creases.tables._split.split import row_keys
 from creases.tables._streaming import passes
 from creases.tables._streaming import table as streamed

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from creases._document import Section, table
-from creases._text import format_number, plural, short_names
+from creases._text import format_number, plural
 from creases._typing import Bools, Floats, Ints
 from creases.show._viewer._run import score_name
 from creases.show.report._page import format_percent, round_values
 from creases.show.report._slices import table_rows
-from creases.tables import ClassificationMetrics, compare_models, explain_row
+from creases.tables import ClassificationMetrics, compare_models, explain_row, short_names
 
 if TYPE_CHECKING:
     from creases.tables import Baseline, GrownModel, TableModel, TableSplit

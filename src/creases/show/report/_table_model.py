@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from creases._document import Document, Section, facts, group_sections, table
-from creases._text import format_number, plural, short_names
+from creases._text import format_number, plural
 from creases.show._viewer._run import score_name
 from creases.show.report._charts import column_charts, pair_chart
 from creases.show.report._page import write_sections
@@ -41,6 +41,7 @@ from creases.tables import (
     model_graphs,
     model_words,
     scored_model,
+    short_names,
     ways_to_improve,
 )
 

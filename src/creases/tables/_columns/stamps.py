@@ -23,7 +23,7 @@ CLOCKS = {
     "milliseconds since 1970": (1_000, "1970-01-01", 1e14),
     "microseconds since 1970": (1, "1970-01-01", np.inf),
 }
-DAY = 86_400_000_000  # in microseconds
+DAY = CLOCKS["days of a spreadsheet"][0]
 
 #: First and last year of numbers that can be dates, and of those that are taken for some.
 YEARS, LIKELY_YEARS = (1901, 2099), (1990, 2049)
@@ -126,14 +126,15 @@ def find_stamps(column: Column, *, is_given: bool = False) -> StampFormat | None
         return None
     clock = next(name for name, (_, _, below) in CLOCKS.items() if np.median(present) < below)
     form = StampFormat(clock=clock)
+    if not is_given:
+        first, last = (form._number(year) for year in (LIKELY_YEARS[0], LIKELY_YEARS[1] + 1))
+        if present.min() < first or present.max() >= last:
+            return None
+        is_clear = bool(_TIME_NAME.search(column.name)) or (len(present) >= MIN_CELLS and (present % 1 == 0).all())
+        if not _DATE_NAME.search(column.name) and not (clock != next(iter(CLOCKS)) and is_clear):
+            return None
     moments = form.read(replace(column, values=numbers))
     if np.isnat(moments.values).all():
         return None
-    if not is_given:
-        is_clear = bool(_TIME_NAME.search(column.name)) or (len(present) >= MIN_CELLS and (present % 1 == 0).all())
-        is_date = bool(_DATE_NAME.search(column.name)) or (clock != next(iter(CLOCKS)) and is_clear)
-        first, last = (form._number(year) for year in (LIKELY_YEARS[0], LIKELY_YEARS[1] + 1))
-        if not is_date or present.min() < first or present.max() >= last:
-            return None
     dates: Any = find_dates(moments)
     return replace(form, first=dates.first, parts=dates.parts, whole_months=dates.whole_months)

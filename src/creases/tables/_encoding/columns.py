@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from creases._schema import NAMES, expect, is_number
+from creases._schema import Kind, expect, is_number
 from creases._text import plural
 from creases._typing import Floats
 from creases.tables._columns.codec import Codec
@@ -30,6 +30,14 @@ LOOKUP = 50
 
 #: Largest mean that is stored: sums of larger ones would not be finite.
 LARGEST = 1e300
+
+#: Texts, each of them once: names of columns and classes.
+NAMES = Kind(
+    "different strings",
+    lambda value: (
+        isinstance(value, Collection) and all(isinstance(name, str) for name in value) and len(set(value)) == len(value)
+    ),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,24 +137,6 @@ def find_lookups(columns: Sequence[Column], kinds: Sequence[ColumnKind], uses: S
     return result
 
 
-def fit_columns(columns: Sequence[tuple[Column, ColumnKind]], missing: str) -> list[dict[str, Any]]:
-    """Return what input columns that have been read tell: means of numbers, values of categories, as plain data."""
-    counts = {
-        column.name: Counter(kind.codec.texts(column)) for column, kind in columns if isinstance(kind.codec, Levels)
-    }
-    most = most_levels([counts[column.name] for column, kind in columns if type(kind.codec) is Levels])
-    learned: list[dict[str, Any]] = []
-    for column, kind in columns:
-        if column.name in counts:
-            learned.append(fit_category(counts[column.name], missing, most))
-            if isinstance(kind.codec, Lookup):
-                learned[-1] |= {"rare": (), "levels": tuple(filter(None, learned[-1]["levels"]))}
-        else:
-            means = fit_means([add_exactly(x) for x in kind.numbers(column).T])
-            learned.append({"n_missing": int(column.missing.sum()), "means": means})
-    return learned
-
-
 Sum = tuple[float, float, int]  #: a sum, what rounding took from it, and how many numbers it is of
 
 
@@ -176,6 +166,57 @@ def fit_means(sums: Sequence[Sum]) -> tuple[float, ...]:
         whole = math.fsum([total, rest]) if math.isfinite(total) else total
         means.append(float(np.clip(whole / max(count, 1), -LARGEST, LARGEST)))
     return tuple(means)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSummary:
+    """What all rows tell of an input: those of a table in memory, or of one that is read in blocks."""
+
+    n_missing: int
+    sums: tuple[Sum, ...] = ()  #: of numbers
+    counts: Any = None  #: of a category: rows with each value, also with "", or parts of them that add up
+    n_others: int = 0  #: rows with values so rare that they were not counted
+    first: Any = None  #: of dates that are read in blocks: the earliest
+
+    @classmethod
+    def of(cls, kind: ColumnKind, read: Column) -> ColumnSummary:
+        """Return what a column that has been read tells."""
+        if isinstance(kind.codec, Levels):
+            return cls(0, counts=Counter(kind.codec.texts(read)))
+        return cls(int(read.missing.sum()), tuple(map(add_exactly, kind.numbers(read).T)))
+
+    def __add__(self, other: ColumnSummary) -> ColumnSummary:
+        counts = None if self.counts is None else self.counts + other.counts
+        days = [each for each in (self.first, other.first) if each is not None]
+        sums = tuple(add_sums(a, b) for a, b in zip(self.sums, other.sums, strict=True))
+        return ColumnSummary(self.n_missing + other.n_missing, sums, counts, first=min(days, default=None))
+
+
+def fit_inputs(kinds: Sequence[ColumnKind], summaries: Sequence[ColumnSummary], missing: str) -> list[ColumnEncoding]:
+    """Return how inputs become numbers, by what all rows tell of them."""
+    most = most_levels([each.counts for kind, each in zip(kinds, summaries, strict=True)
+                        if each.counts is not None and kind.codec.has_levels])  # fmt: skip
+    encodings = []
+    for kind, each in zip(kinds, summaries, strict=True):
+        if each.counts is not None:
+            learned = fit_category(each.counts, missing, most, n_others=each.n_others)
+            if isinstance(kind.codec, Lookup):
+                learned |= {"rare": (), "levels": tuple(filter(None, learned["levels"]))}
+            encodings.append(ColumnEncoding(kind, "input", **learned))
+            continue
+        sums = list(each.sums)
+        if each.first is not None:  # its numbers were counted from the first of a sample
+            codec, shift = kind.codec.begin(each.first)
+            kind = replace(kind, codec=codec, note=kind.note.replace(kind.codec.describe(), codec.describe(), 1))
+            sums[codec.main] = add_sums(sums[codec.main], (shift * sums[codec.main][2], 0.0, 0))
+        encodings.append(ColumnEncoding(kind, "input", each.n_missing, fit_means(sums)))
+    return encodings
+
+
+def add_sums(a: Sum, b: Sum) -> Sum:
+    """Return the sum of two sums."""
+    total, rest, _ = add_exactly(np.array([a[0], b[0]]))
+    return total, math.fsum([a[1], b[1], rest]), a[2] + b[2]
 
 
 def most_levels(counts: Collection[Counter[str]]) -> int:

@@ -14,7 +14,7 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._schema import NAMES, expect
+from creases._schema import expect
 from creases._text import list_names, list_some, plural
 from creases._typing import Floats, Ints, Task
 from creases.errors import ColumnWarning, FileError, InputError
@@ -22,16 +22,15 @@ from creases.tables._columns.codec import Feature, format_level
 from creases.tables._columns.kinds import MAX_LEVELS, ColumnKind, Gaps
 from creases.tables._columns.levels import Levels
 from creases.tables._columns.numbers import PLAIN
-from creases.tables._encoding.columns import ColumnEncoding, fit_columns
+from creases.tables._encoding.columns import NAMES, ColumnEncoding, ColumnSummary, fit_inputs
 from creases.tables._folder.records import read_record
 from creases.tables._reading.columns import Column
 from creases.tables._reading.files import row_columns
+from creases.tables._reading.options import Missing
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-Missing = Literal["indicate", "mean", "drop", "error"]
 
 Labels = Literal["text", "integer", "number", "boolean"]
 
@@ -261,12 +260,12 @@ def fit_encoding(
 
     ``gaps`` are how many cells of each column are missing, and which texts, also in rows that were left out.
     """
-    chosen = [(column, kind) for column, kind, use in zip(columns, kinds, uses, strict=True) if use == "input"]
-    fitted = iter(fit_columns(chosen, missing))
-    encoded = []
-    for kind, use, (n_missing, texts) in zip(kinds, uses, gaps, strict=True):
-        values = next(fitted) if use == "input" else {"n_missing": n_missing}
-        encoded.append(ColumnEncoding(kind, use, gaps=texts, **values))
+    chosen = [(kind, column) for column, kind, use in zip(columns, kinds, uses, strict=True) if use == "input"]
+    fitted = iter(fit_inputs([kind for kind, _ in chosen], [ColumnSummary.of(*pair) for pair in chosen], missing))
+    encoded = [
+        replace(next(fitted), gaps=texts) if use == "input" else ColumnEncoding(kind, use, n_missing, gaps=texts)
+        for kind, use, (n_missing, texts) in zip(kinds, uses, gaps, strict=True)
+    ]
     return TableEncoding(tuple(encoded), missing, **target)
 
 

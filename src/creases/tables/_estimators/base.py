@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from numbers import Integral
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,9 +24,13 @@ from creases.problems import Problem
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._model.row_model import RowModel
 from creases.tables._reading.table import read_inputs
-from creases.tables._split.split import SplitOptions, TableSplit
+from creases.tables._split.split import TableSplit
 from creases.tables._words.changes import RowChanges, find_changes
 from creases.tables._words.row_text import RowExplanations
+
+if TYPE_CHECKING:
+    from creases.growth import GrowthConfig
+    from creases.tables._split.config import CurveConfig
 
 # Checks of what an estimator is given: rows, targets and weights.
 
@@ -207,7 +211,7 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         X: Floats,
         y: Floats,
         weight: Floats,
-        config: SplitOptions,
+        config: CurveConfig | GrowthConfig,
         held: Ints | None = None,
         exposure: Floats | None = None,
         groups: Ints | None = None,

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from creases._options import documents
 from creases._typing import Floats
 from creases._validation import check_vector
 from creases.errors import InputError
@@ -17,8 +18,9 @@ from creases.tables._fit.doubtful_columns import choose_doubtful, feature_places
 from creases.tables._fit.fit_table import fit_curve_model
 from creases.tables._model.table_model import TableModel
 from creases.tables._reading.columns import Column, from_values
+from creases.tables._reading.options import ReadOptions
 from creases.tables._reading.table import number_groups
-from creases.tables._split.split import CurveConfig
+from creases.tables._split.config import CurveConfig
 from creases.tables._words.model_text import describe_model, describe_stages
 
 
@@ -106,6 +108,7 @@ def _row_column(values: Any, name: str, n: int) -> Column | None:
     return from_values(name, array)
 
 
+@documents(CurveConfig, ReadOptions)
 @dataclass(kw_only=True, eq=False, repr=False)
 class TableClassifier(Classes, CurveEstimator):
     """A classifier of rows that a person can read completely: the model of :func:`creases.fit_table`.
@@ -116,13 +119,7 @@ class TableClassifier(Classes, CurveEstimator):
 
     Parameters
     ----------
-    shapes, kinds, missing_marks
-        As for :func:`creases.fit_table`; the last two are for a DataFrame.
-    class_weight
-        None, "balanced" (the same total weight for every class) or a dictionary of classes to weights.
-    threshold
-        For two classes, the probability above which the second is predicted. "f1", "balanced_accuracy" or "accuracy":
-        the one that maximizes this score on held-out rows.
+    {options}
     random_state
         Seed of the folds.
 
@@ -155,6 +152,7 @@ class TableClassifier(Classes, CurveEstimator):
     threshold: float | str = CurveConfig.threshold
 
 
+@documents(CurveConfig, ReadOptions)
 @dataclass(kw_only=True, eq=False, repr=False)
 class TableRegressor(Values, CurveEstimator):
     """A regressor of one target or more that a person can read completely: the model of :func:`creases.fit_table`.
@@ -163,11 +161,9 @@ class TableRegressor(Values, CurveEstimator):
 
     Parameters
     ----------
-    shapes, kinds, missing_marks, random_state
-        See :class:`creases.TableClassifier`.
-    family
-        What the targets are: "normal", "poisson", "gamma", "tweedie", "lognormal", "quantile:0.9"; "auto" for the one
-        that held-out rows favor. See :class:`creases.tables.CurveConfig`.
+    {options}
+    random_state
+        Seed of the folds.
 
     Examples
     --------

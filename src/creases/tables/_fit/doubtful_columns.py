@@ -14,8 +14,9 @@ from creases._typing import Floats, Ints
 from creases.errors import ColumnWarning
 from creases.problems import Problem
 from creases.tables._encoding.encoding import TableEncoding
+from creases.tables._split.config import CurveConfig
 from creases.tables._split.rows import fold_weights
-from creases.tables._split.split import CurveConfig, TableSplit, least_keys, mix, row_keys
+from creases.tables._split.split import TableSplit, least_keys, mix, row_keys
 from creases.tables._stages.families import Classes, Targets, family_with_exposure
 from creases.tables._stages.fit import FOLDS, choose_family
 from creases.tables._stages.inputs import Inputs

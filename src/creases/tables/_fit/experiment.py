@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn, optim
 
+from creases._options import options_of
 from creases._typing import Floats, Ints
 from creases.errors import InputError
 from creases.growth import (
@@ -38,7 +39,7 @@ from creases.tables._folder.folder import SNAPSHOTS_FOLDER, RunFile
 from creases.tables._folder.settings import RunSettings
 from creases.tables._model.grown_model import GrownModel, SavedRun, make_grown_model
 from creases.tables._reading.files import is_stream
-from creases.tables._reading.table import ReadOptions
+from creases.tables._reading.options import ReadOptions
 from creases.tables._scores.metrics import choose_threshold
 from creases.tables._split.rows import fold_weights
 from creases.tables._split.split import TableSplit
@@ -492,6 +493,7 @@ def grow_table(
     >>> model.predict(model.data.problem.X[:2]).tolist()
     ['setosa', 'setosa']
     """
+    reading = {name: value for name, value in locals().items() if name in options_of(ReadOptions)}
     hint = "shapes and refit belong to creases.fit_table or creases fit"
     config = make_config(GrowthConfig, options, "growth", hint)
     if isinstance(target, list | tuple):
@@ -499,9 +501,7 @@ def grow_table(
     if is_stream(table) or find_table_files(table, header=header):
         hint = "use creases.fit_table, which reads tables larger than memory, or one file"
         raise InputError("table", "fit in memory: a network grows on all rows at once", hint=hint)
-    given: dict[str, Any] = {"target": target, "task": task, "missing": missing, "inputs": inputs, "drop": tuple(drop)}
-    given |= {"kinds": kinds, "codes": codes, "missing_marks": missing_marks}
-    problem = read_problem(table, header, ReadOptions(**given))
+    problem = read_problem(table, ReadOptions(**reading))
     warn_of_columns(problem.encoding)
     data = TableSplit.from_problem(problem, config)
     experiment = Experiment(data, config, snapshots=Snapshots(data.scaling))

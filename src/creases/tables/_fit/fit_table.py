@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._options import options_of
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._model.intervals import hold_rows
@@ -17,9 +18,11 @@ from creases.tables._model.row_model import count_rows
 from creases.tables._model.schema import Facts, FitOptions, RowSchema
 from creases.tables._model.table_model import TableModel
 from creases.tables._reading.files import is_stream
-from creases.tables._reading.table import ReadOptions, read_with
+from creases.tables._reading.options import ReadOptions
+from creases.tables._reading.table import read_with
 from creases.tables._scores.metrics import best_threshold
-from creases.tables._split.split import CurveConfig, TableSplit, describe_crossings
+from creases.tables._split.config import CurveConfig
+from creases.tables._split.split import TableSplit, describe_crossings
 from creases.tables._stages.families import family_with_exposure
 from creases.tables._stages.fit import fit_stages
 from creases.tables._stages.inputs import Inputs
@@ -77,16 +80,8 @@ def fit_table(
         penalties are chosen on a sample of 20,000 rows, as those of any table of more; all rows are then fitted, in
         sums over blocks of them.
     target, task, missing, header, inputs, drop, kinds, codes, weight, exposure, groups, time, missing_marks
-        The column to predict, by default the last, whether it has classes or values, by default what it looks like,
-        what to do with missing values and columns, numbers that are levels of their own, whether a CSV file begins
-        with names, columns of the rows' weights and of what counts are for, columns whose rows are tested on
-        together (``groups="customer"``) or that say which rows are the last, to be tested on (``time="sold"``), and
-        texts that stand for a missing value (``missing_marks=["unknown"]``); see :func:`creases.tables.read_table`.
-        Not for a problem. Several columns of values are predicted together, ``target=["width", "height"]``: a curve
-        has a value for each.
-    shapes
-        By column: ``"rising"``, ``"falling"``, ``"straight"`` (no knots) or ``"convex"``. A shape holds for the whole
-        model: a rising column rises in its planes too, a straight or convex one is in none.
+        How the table is read: see :func:`creases.tables.read_table`. Not for a problem. Several columns of values are
+        predicted together, ``target=["width", "height"]``: a curve has a value for each.
     max_memory
         Bytes that the fit may take, 4e9 by default. A file that would take more in memory is read in blocks, by as many
         processes as keep to the limit together, this one included (up to 0.3e9 of what it held before the call count).
@@ -96,9 +91,8 @@ def fit_table(
         Where blocks are read and summed: processes of this machine, at most as many as there are cores, or a Ray
         cluster, as in :func:`creases.lab.sweep`. The model is the same, bit for bit.
     options
-        ``family``, ``refit``, ``seed``, ``test_fraction``, ``class_weight`` and ``threshold``, with the
-        defaults of :class:`creases.tables.CurveConfig`. For a network that grows by units see
-        :func:`creases.tables.grow_table`.
+        With ``shapes`` those of :class:`creases.tables.CurveConfig`, which says what they are, with its defaults. For a
+        network that grows by units see :func:`creases.tables.grow_table`.
 
     Examples
     --------
@@ -108,12 +102,11 @@ def fit_table(
     >>> model.predict(model.data.problem.X[:2]).tolist()
     ['setosa', 'setosa']
     """
+    values = locals()
+    reading = ReadOptions(**{name: values[name] for name in options_of(ReadOptions) if name in values}, lookups=True)
     options |= {} if shapes is None else {"shapes": shapes}
     hint = "options of growth belong to creases.tables.grow_table or creases grow"
     config = make_config(CurveConfig, options, "a fit", hint)
-    given: dict[str, Any] = {"target": target, "task": task, "missing": missing, "inputs": inputs, "drop": tuple(drop)}
-    given |= {"kinds": kinds, "codes": codes, "weight": weight, "exposure": exposure, "groups": groups, "time": time}
-    reading = ReadOptions(**given, missing_marks=missing_marks, lookups=True)
     if isinstance(target, list | tuple):
         return _fit_several(table, reading, config)
     where: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "address": address, "max_memory": max_memory}
@@ -124,7 +117,7 @@ def fit_table(
             return _fit_files(files, reading, config, **where)
     if found := find_table_files(table, header=header, max_memory=max_memory):
         return _fit_files(found, reading, config, **where)
-    return fit_problem(read_problem(table, header, reading), config)
+    return fit_problem(read_problem(table, reading), config)
 
 
 def fit_settings(settings: FitSettings) -> TableModel:
@@ -181,7 +174,7 @@ def _fit_several(table: Any, reading: ReadOptions, config: CurveConfig) -> Table
         raise InputError("exposure", "be given for one target", repr(names))
     rows = table.dropna(subset=names)
     drop = (*reading.drop, *names[1:])
-    problem = read_with(rows, None, replace(reading, target=names[0], task="regression", drop=drop))
+    problem = read_with(rows, replace(reading, target=names[0], task="regression", drop=drop))
     kept = rows if problem.rows is None else rows.iloc[problem.rows]
     try:
         y = kept[names].to_numpy(np.float64)
@@ -196,15 +189,15 @@ def _fit_several(table: Any, reading: ReadOptions, config: CurveConfig) -> Table
     return fit_curve_model(data, config, encoding=problem.encoding, **named)
 
 
-def read_problem(table: Any, header: bool | None, reading: ReadOptions) -> Problem:
+def read_problem(table: Any, reading: ReadOptions) -> Problem:
     """Return a table as a problem; one that is a problem is not read again."""
     if isinstance(table, Problem):
-        for name, value in {"header": header, **vars(reading)}.items():
+        for name, value in vars(reading).items():
             if name != "lookups" and value not in (None, (), "indicate"):
                 raise InputError(name, "not be given for a problem, which has been read", repr(value))
         return table
     if isinstance(table, str | Path) or hasattr(table, "columns"):
-        return read_with(table, header, reading)
+        return read_with(table, reading)
     raise InputError("table", "be a DataFrame, a file or a problem", type(table).__name__)
 
 

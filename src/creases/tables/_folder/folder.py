@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 
-from creases._files import remove_unfinished
 from creases.errors import FileError, InputError
 
 
@@ -33,6 +33,9 @@ SNAPSHOTS_FOLDER = "snapshots"
 LOCK_FILE = "lock"  #: held while a process runs in the folder
 RUN_FILES = (*RunFile, SNAPSHOTS_FOLDER)
 
+_ENDINGS = (rf"{re.escape(Path(name).stem)}-[a-z0-9_]{{8}}{re.escape(Path(name).suffix)}" for name in RUN_FILES)
+_TEMPORARY = re.compile(rf"\.({'|'.join(_ENDINGS)})")
+
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
@@ -55,7 +58,9 @@ def lock_folder(folder: Path) -> Iterator[None]:
     except OSError as problem:
         raise FileError(f"cannot write to {folder}: {problem.strerror}") from None
     try:
-        remove_unfinished(folder, RUN_FILES)
+        for path in folder.iterdir():  # what killed processes left of writing files
+            if _TEMPORARY.fullmatch(path.name) and path.is_file():
+                path.unlink()
         yield
     finally:
         (folder / LOCK_FILE).unlink(missing_ok=True)

@@ -16,14 +16,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from creases._files import open_npz, parse_json, read_text, write_atomically, write_json
+from creases._options import Option, option, options_of
 from creases._schema import BOOL, STRING, check_entries, finite
 from creases.errors import CreasesError, FileError, InputError
 from creases.problems import Problem, names
 from creases.problems import get as get_problem
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._folder.folder import RunFile
-from creases.tables._reading.table import ReadOptions, read_with
-from creases.tables._split.split import CurveConfig, TableSplit
+from creases.tables._reading.options import ReadOptions
+from creases.tables._reading.table import read_with
+from creases.tables._split.config import CurveConfig
+from creases.tables._split.split import TableSplit
 
 if TYPE_CHECKING:
     from creases.growth import GrowthConfig
@@ -66,7 +69,6 @@ class TableSettings(ReadOptions, ABC):
     result: ClassVar[str]  #: what it is called
 
     data: str  #: a file, a folder or a pattern, by its absolute path, or the name of a built-in problem
-    header: bool | None = None
     config: Any = None  #: the options
     #: The folder with the rows of data that have moved, and their digest.
     stored: tuple[Path, str] | None = field(default=None, compare=False)
@@ -94,7 +96,7 @@ class TableSettings(ReadOptions, ABC):
         if self.stored is not None:
             return _load_rows(self.stored[0])
         if self.is_file:
-            return read_with(self.data, self.header, self)
+            return read_with(self.data, self)
         for name in [entry.name for entry in fields(ReadOptions) if entry.name not in ("missing", "lookups")]:
             if value := getattr(self, name):
                 raise InputError(name, "not be given for a built-in problem", f"{value!r}")
@@ -135,23 +137,19 @@ class TableSettings(ReadOptions, ABC):
     def _command(self, folder: str, options: Mapping[str, Any]) -> str:
         """Return the command with those of its options that differ from their defaults."""
         words = [Path(self.data).name if self.is_file else self.data]
+        declared = options_of(type(self)) | options_of(type(self.config))
         for name, value in options.items():
-            option = name.replace("_", "-")
-            if name == "codes":
-                pairs = [f"{column}={code:g}" for column, each in value.items() for code in each]
-                words += [word for pair in pairs for word in ("--code", pair)]
-            elif name == "missing_marks":
-                words += [f"--missing-mark={mark}" for mark in value or ("",)]
-            elif name in ("shapes", "kinds"):
-                flag = "--shape" if name == "shapes" else "--kind-of"
-                words += [word for pair in value.items() for word in (flag, "=".join(pair))]
-            elif isinstance(value, bool):
-                words.append(f"--{'' if value else 'no-'}{option}")
+            entry = declared.get(name, Option(""))
+            flag = entry.flag or f"--{name.replace('_', '-')}"
+            if isinstance(value, bool):
+                words.append(flag if value else flag.replace("--", "--no-", 1))
             else:
-                if isinstance(value, dict):
-                    value = tuple(f"{key}={weight:g}" for key, weight in value.items())  # yes=5
-                value = f"{value / 1e9:g}" if name == "max_memory" else value  # gigabytes
-                words += [f"--{option}", ",".join(map(str, value)) if isinstance(value, tuple) else str(value)]
+                texts = entry.write(value)
+                words += (
+                    [f"{flag}={text}" for text in texts]
+                    if name == "missing_marks"
+                    else [word for text in texts for word in (flag, text)]
+                )
         return shlex.join(["creases", self.verb, *words, "--out", folder])
 
     def save(self, folder: Path) -> None:
@@ -189,7 +187,8 @@ class FitSettings(TableSettings):
 
     lookups: bool = field(default=True, kw_only=True)
     config: CurveConfig = field(default_factory=CurveConfig)
-    max_memory: float | None = None  #: bytes that a fit may take; a table that would take more is read in blocks
+    #: bytes that a fit may take; a table that would take more is read in blocks; a command says it in gigabytes
+    max_memory: float | None = option(None, "", write=lambda size: [f"{size / 1e9:g}"])
 
     @staticmethod
     def read_config(options: dict[str, Any]) -> CurveConfig:
@@ -256,7 +255,8 @@ class RunSettings(TableSettings):
         options = changed = self.changed()
         if changed.get("loop") == "sized":  # the command says by --when which loop grows
             options = {"when": "stages"} | {name: value for name, value in changed.items() if name != "loop"}
-        if all(name in COMMAND_OPTIONS for name in options):
+        declared = options_of(ReadOptions) | options_of(type(self.config))
+        if options.keys() <= {"when", *declared} - {*self.aside, "lookups"}:
             return self._command(folder, options)
         name = Path(self.data).name if self.is_file else self.data
         table = repr(name) if self.is_file else f"creases.problems.get({name!r})"
@@ -266,12 +266,6 @@ class RunSettings(TableSettings):
 
 #: By the kind that a file of settings names.
 _KINDS: dict[str, type[FitSettings] | type[RunSettings]] = {each.kind: each for each in (FitSettings, RunSettings)}
-
-#: Settings of a growth run that ``creases grow`` has as options.
-COMMAND_OPTIONS = (
-    "target", "task", "missing", "header", "inputs", "drop", "kinds", "codes", "missing_marks", "test_fraction",
-    "class_weight", "threshold", "when", "how", "hidden", "budget", "max_units", "seed",
-)  # fmt: skip
 
 
 def name_result(folder: Path) -> str:

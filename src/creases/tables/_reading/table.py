@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from operator import index
 from pathlib import Path
@@ -12,72 +12,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from creases._schema import BOOL, DICT, STRING, optional, sequence
+from creases._options import documents, options_of
+from creases._schema import STRING
 from creases._text import list_names, list_some, plural
 from creases._typing import Floats, Task
-from creases._validation import check_argument, check_arguments, check_choice
+from creases._validation import check_arguments
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._columns.kinds import ColumnKind, detect_kind, detect_kinds, set_codes
 from creases.tables._columns.parts import find_parts
 from creases.tables._encoding.columns import find_lookups
 from creases.tables._encoding.encoding import (
-    Missing,
     check_finite,
     describe_choice,
     encode_target,
     fit_encoding,
     label_kind,
 )
-from creases.tables._reading.columns import Column, Marks
+from creases.tables._reading.columns import Column
 from creases.tables._reading.files import csv_columns, frame_columns, read_raw_columns
+from creases.tables._reading.options import Missing, Names, ReadOptions
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Names = Sequence[str | int]
 
 #: Columns that a message describes one by one; more are only named.
 DETAILED = 10
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadOptions:
-    """How a table is read: :func:`read_table` says what each option does."""
-
-    target: Any = None
-    task: Task | None = None
-    missing: Missing = "indicate"
-    inputs: Names | None = None
-    drop: Names = ()
-    kinds: Mapping[str, str] | None = None
-    codes: Mapping[str, Any] | None = None
-    weight: str | int | None = None
-    exposure: str | int | None = None
-    groups: str | int | None = None
-    time: str | int | None = None
-    missing_marks: Sequence[str] | None = None
-    lookups: bool = False
-
-    def __post_init__(self) -> None:
-        check_choice(self.task or "regression", ("classification", "regression"), "task")
-        check_choice(self.missing, ("indicate", "mean", "drop", "error"), "missing")
-        checks = {"inputs": optional(sequence()), "drop": sequence(), "kinds": optional(DICT), "codes": optional(DICT)}
-        for name, kind in (checks | {"missing_marks": optional(sequence(STRING))}).items():
-            check_argument(getattr(self, name), kind, name)
-
-    @property
-    def aside(self) -> dict[str, str | int]:
-        """The columns that say something of rows, by what they are for."""
-        uses = {"weight": self.weight, "exposure": self.exposure, "groups": self.groups, "time": self.time}
-        return {use: column for use, column in uses.items() if column is not None}
-
-    @property
-    def marks(self) -> Marks:
-        """The texts that stand for a missing value; None for the usual ones."""
-        return None if self.missing_marks is None else tuple(self.missing_marks)
-
-
+@documents(ReadOptions)
 def read_table(
     path: str | Path | pd.DataFrame,
     target: str | int | None = None,
@@ -120,51 +83,7 @@ def read_table(
         ``.csv``, ``.tsv`` or ``.txt``: cells separated by commas, semicolons, tabs or bars, as UTF-8, UTF-16 or
         Windows-1252 (Latin-1). ``.parquet`` or ``.pq``. ``.npz``: 1-D arrays are columns; a 2-D array ``X`` is columns
         X0, X1, ..., or named by an array ``features``. Or a DataFrame, whose index is ignored.
-    target
-        The column to predict: its name, or its number (from 0; negative from the end). Default: the column ``y`` of
-        an NPZ file, else the last.
-    task
-        ``"classification"`` or ``"regression"``. Default: classification if the target is text or yes/no, has two
-        different whole numbers, or whole numbers some of which are negative with at most 20 different values that on
-        average occur at least twice. Other whole numbers are counts.
-    missing
-        What to do with missing values. ``"indicate"``: fill in the mean and add a column that is 1 where the value is
-        missing; for categories, missing is a value of its own. ``"mean"``: fill in the mean, or the most frequent
-        value of a category. ``"drop"``: drop rows that have any. ``"error"``: refuse them. Rows without a target are
-        dropped, except with ``"error"``.
-    header
-        Whether the first row of a CSV file has the names of the columns. Default: it does if it has no number; it does
-        not if it has nothing else.
-    inputs
-        Columns to predict from, by name or number, even if they look like an ID or text; other columns are left out.
-        Default: all that can be used.
-    drop
-        Columns to leave out, by name or number.
-    kinds
-        Kinds by column, by name or number, instead of what values look like: ``"number"``, ``"quantity"``, ``"share"``,
-        ``"category"``, ``"ordinal"``, ``"interval"``, ``"date"``, ``"month"``, ``"timestamp"``, ``"time"``,
-        ``"duration"``, ``"coordinate"``, ``"list"``, ``"tags"``, ``"code"``, or an ordinal's values from least to most,
-        ``"cold<warm<hot"``. Such a column is used even if it looks like an ID.
-    codes
-        Numbers that are none, by column: ``{"income": [-999, 0]}``. Each is a level of its own beside the curve of the
-        other numbers.
-    weight
-        A column of weights of the rows, by name or number; it is no input.
-    exposure
-        A column that targets are divided by, such as the years that claims were counted in; it is no input. What is
-        predicted is for one unit of it.
-    groups
-        A column such as a customer's number, which is no input: rows with the same value are in the same part of a
-        split, and in the same fold.
-    time
-        A column of dates or numbers: the last rows are tested on, and a fold is a stretch of time. It is an input too,
-        unless it is left out; where later rows are better predicted so, its trend goes on behind the table.
-    missing_marks
-        The texts that stand for a missing value, in all columns, beside empty cells: ``["-", "unknown"]``; ``[]`` for
-        none. Default: those above.
-    lookups
-        Whether a category of more than 50 values becomes one number, that of the value from 1 on (0 is an unknown
-        one), for models that look up an effect. Default: an input for each value that is not rare.
+    {options}
 
     Examples
     --------
@@ -186,21 +105,20 @@ def read_table(
     >>> read_table(frame, "spent").features
     ('age', 'member=yes')
     """
-    options: dict[str, Any] = {"target": target, "task": task, "missing": missing, "inputs": inputs, "drop": drop}
-    options |= {"kinds": kinds, "codes": codes, "weight": weight, "exposure": exposure, "groups": groups, "time": time}
-    return read_with(path, header, ReadOptions(**options, missing_marks=missing_marks, lookups=lookups))
+    options = locals()
+    return read_with(path, ReadOptions(**{name: options[name] for name in options_of(ReadOptions)}))
 
 
-def read_with(path: str | Path | pd.DataFrame, header: bool | None, options: ReadOptions) -> Problem:
+def read_with(path: str | Path | pd.DataFrame, options: ReadOptions) -> Problem:
     """Read a table as :func:`read_table` does."""
     if isinstance(path, str | Path):
-        return make_problem(Path(path), read_raw_columns(Path(path), header), options)
+        return make_problem(Path(path), read_raw_columns(Path(path), options.header), options)
     if not hasattr(path, "columns") or not hasattr(path, "iloc"):
         raise InputError("path", "be the name of a file or a DataFrame", type(path).__name__)
     return make_problem(Path("table"), frame_columns(path), options)
 
 
-@check_arguments(text=STRING, name=STRING, header=optional(BOOL))
+@check_arguments(text=STRING, name=STRING)
 def parse_table(
     text: str, name: str = "table.csv", target: str | int | None = None, *, header: bool | None = None, **options: Any
 ) -> Problem:
@@ -213,7 +131,8 @@ def parse_table(
     <Problem flowers: 3 x 1, 2 classes>
     """
     path = Path(name)
-    return make_problem(path, csv_columns(text, path, header), ReadOptions(target=target, **options))
+    reading = ReadOptions(target=target, header=header, **options)
+    return make_problem(path, csv_columns(text, path, header), reading)
 
 
 def make_problem(

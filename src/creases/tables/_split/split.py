@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from creases._text import OneLine
 from creases._typing import Bools, Floats, Ints, Task
-from creases._validation import check_choice, check_class_weight, check_count, check_number, check_threshold
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._columns.kinds import looks_like_id
 from creases.tables._columns.levels import Levels
-from creases.tables._folder.records import write_record
 from creases.tables._split.rows import (
     UniqueRows,
     class_weights,
@@ -30,85 +28,9 @@ from creases.tables._split.rows import (
 from creases.tables._stages.families import exposure_weights, family_with_exposure, parse_family
 
 if TYPE_CHECKING:
-    from creases.growth import InMemorySamples, Scaling
+    from creases.growth import GrowthConfig, InMemorySamples, Scaling
     from creases.tables._encoding.encoding import TableEncoding
-
-
-# The options of a fit by curves, and those that every way to split a table needs.
-
-
-class SplitOptions(Protocol):
-    """What a split needs of a configuration: of ``CurveConfig`` or ``creases.growth.GrowthConfig``."""
-
-    @property
-    def validation_fraction(self) -> float: ...
-    @property
-    def test_fraction(self) -> float: ...
-    @property
-    def standardize(self) -> bool: ...
-    @property
-    def class_weight(self) -> str | Mapping[str, float] | None: ...
-    @property
-    def seed(self) -> int: ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class CurveConfig:
-    """Options of a fit by curves, with the defaults that every way to start one shares.
-
-    Parameters
-    ----------
-    shapes
-        By column: "rising", "falling", "straight" or "convex".
-    family
-        What targets that are numbers are: "normal"; "poisson" (counts), "gamma", "tweedie" (amounts, 0 included) or
-        "lognormal", whose effects multiply; or "quantile:0.9", which nine of ten rows are below. "auto": normal,
-        poisson and gamma or tweedie, by held-out rows.
-    test_fraction
-        Fraction of the rows that are only tested with.
-    class_weight
-        "balanced", or weights of classes by name.
-    threshold
-        Probability above which the second of two classes is predicted, or the score that it maximizes.
-    seed
-        Seed of the split and the folds.
-    refit
-        Whether the model is fitted again to all rows, those to test with included, once it has been scored. The scores
-        are those of the model before; then no row is unseen.
-    """
-
-    shapes: Mapping[str, str] = field(default_factory=dict)
-    family: str = "auto"
-    test_fraction: float = 0.2
-    class_weight: str | Mapping[str, float] | None = None
-    threshold: float | str = 0.5
-    seed: int = 0
-    refit: bool = False
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.shapes, Mapping):
-            raise InputError("shapes", 'be a mapping such as {"age": "rising"}', type(self.shapes).__name__)
-        if self.family != "auto":
-            parse_family(self.family)
-        check_number(self.test_fraction, "test_fraction", least=0, below=1)
-        check_class_weight(self.class_weight)
-        check_threshold(self.threshold)
-        check_count(self.seed, "seed", least=0)
-        check_choice(self.refit, (True, False), "refit")
-
-    @property
-    def validation_fraction(self) -> float:
-        """0: folds of all rows but the test rows judge the stages."""
-        return 0.0
-
-    @property
-    def standardize(self) -> bool:
-        """True: distances are in standard deviations."""
-        return True
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the options that differ from the defaults, for JSON."""
-        return write_record(self)
+    from creases.tables._split.config import CurveConfig
 
 
 # Numbers that depend on the content of a row and a seed only: they split and sample rows of any order and amount.
@@ -181,7 +103,7 @@ class TableSplit(OneLine):
     has_exposure: bool = False  #: whether targets are for one unit of an exposure
 
     @classmethod
-    def from_problem(cls, problem: Problem, config: SplitOptions | None = None) -> TableSplit:
+    def from_problem(cls, problem: Problem, config: CurveConfig | GrowthConfig | None = None) -> TableSplit:
         """Split a problem at random by the configuration's seed and fractions.
 
         Examples
@@ -222,7 +144,7 @@ class TableSplit(OneLine):
         weight: Floats,
         task: Task,
         n_outputs: int,
-        config: SplitOptions,
+        config: CurveConfig | GrowthConfig,
         exposure: Floats | None = None,
         groups: Ints | None = None,
         is_time: bool = False,
@@ -359,7 +281,7 @@ class TableSplit(OneLine):
         return InMemorySamples(X.to(device), y.to(device), weights, torch.from_numpy(numbers))
 
 
-def _draw_parts(rows: UniqueRows, config: SplitOptions, *, stratify: bool) -> tuple[UniqueRows, Ints]:
+def _draw_parts(rows: UniqueRows, config: CurveConfig | GrowthConfig, *, stratify: bool) -> tuple[UniqueRows, Ints]:
     """Return the rows and the part of each, drawn at random: 0 to train on, 1 to validate and 2 to test with."""
     if rows.group is not None:
         part = np.zeros(len(rows), np.int64)

@@ -8,13 +8,15 @@ memory anyway are no part of the fit.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from creases._engines import Engine, start_engine
-from creases._memory import held_memory, peak_memory
 from creases.errors import InputError
 
 #: What ``max_memory`` is by default, in bytes.
@@ -25,6 +27,27 @@ LIBRARIES = 300_000_000
 
 #: Bytes of a process that reads blocks, without a block; and of a fit to the sample, in this process.
 WORKER, SAMPLE = 260_000_000, 650_000_000
+
+
+def held_memory() -> int:
+    """Return how many bytes of the machine's memory this process holds now."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    return peak_memory()
+
+
+def peak_memory() -> int:
+    """Return how many bytes this process held at most; 0 where the system does not say."""
+    with suppress(OSError, ValueError, StopIteration):  # not of the process before exec, as the other counts it
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
+    with suppress(ImportError):
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return 0
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +16,9 @@ from creases.tables._columns.kinds import ColumnKind, Gaps
 from creases.tables._columns.levels import Levels
 from creases.tables._encoding.columns import (
     ColumnEncoding,
-    Sum,
+    ColumnSummary,
     add_exactly,
-    fit_category,
-    fit_means,
-    most_levels,
+    fit_inputs,
 )
 from creases.tables._reading.cells import Cells, raw_cells
 from creases.tables._streaming.files import TableFiles
@@ -122,22 +119,6 @@ class RawBlock:
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnSummary:
-    """What a pass tells of a column."""
-
-    n_missing: int
-    sums: tuple[Sum, ...] = ()  #: of numbers
-    counts: ValueCounts | None = None  #: of a category or a target: rows with each value
-    first: Any = None  #: of dates: the earliest
-
-    def __add__(self, other: ColumnSummary) -> ColumnSummary:
-        counts = None if self.counts is None or other.counts is None else self.counts + other.counts
-        days = [each for each in (self.first, other.first) if each is not None]
-        sums = tuple(_add_sums(a, b) for a, b in zip(self.sums, other.sums, strict=True))
-        return ColumnSummary(self.n_missing + other.n_missing, sums, counts, min(days, default=None))
-
-
-@dataclass(frozen=True, eq=False)
 class TableSummary:
     """What a pass tells of a table: all columns that are used, the target last."""
 
@@ -203,33 +184,15 @@ def _count(cells: Cells, values: Sequence[Any]) -> Counter[Any]:
     return result
 
 
-def _add_sums(a: Sum, b: Sum) -> Sum:
-    total, rest, _ = add_exactly(np.array([a[0], b[0]]))
-    return total, math.fsum([a[1], b[1], rest]), a[2] + b[2]
-
-
 def column_encodings(kinds: Sequence[ColumnKind], summary: TableSummary, missing: str) -> dict[str, ColumnEncoding]:
     """Return how columns become numbers, by name, by what a pass tells of them; that of the target is the last."""
-    *columns, _ = summary.columns
-    counts = [
-        None if each.counts is None else Counter(each.counts.counts) + Counter({"": each.n_missing}) for each in columns
+    columns = [
+        each
+        if each.counts is None
+        else replace(each, counts=each.counts.counts + Counter({"": each.n_missing}), n_others=each.counts.n_others)
+        for each in summary.columns[:-1]
     ]
-    most = most_levels([each for each in counts if each is not None])
-    entries = zip(kinds[:-1], columns, counts, strict=True)
-    encodings = [_column_encoding(kind, each, count, missing, most) for kind, each, count in entries]
+    encodings = fit_inputs(kinds[:-1], columns, missing)
     encodings.append(ColumnEncoding(kinds[-1], "target", summary.gaps[-1][0]))
     pairs = zip(encodings, summary.gaps, strict=True)
     return {each.name: replace(each, gaps=texts) for each, (_, texts) in pairs}
-
-
-def _column_encoding(
-    kind: ColumnKind, summary: ColumnSummary, counts: Counter[str] | None, missing: str, most: int
-) -> ColumnEncoding:
-    if counts is not None and summary.counts is not None:
-        return ColumnEncoding(kind, "input", **fit_category(counts, missing, most, n_others=summary.counts.n_others))
-    sums = list(summary.sums)
-    if summary.first is not None:  # its numbers were counted from the first of a sample
-        codec, shift = kind.codec.begin(summary.first)
-        kind = replace(kind, codec=codec, note=kind.note.replace(kind.codec.describe(), codec.describe(), 1))
-        sums[codec.main] = _add_sums(sums[codec.main], (shift * sums[codec.main][2], 0.0, 0))
-    return ColumnEncoding(kind, "input", summary.n_missing, fit_means(sums))

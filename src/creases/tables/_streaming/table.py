@@ -24,16 +24,11 @@ from creases.tables._encoding.encoding import TableEncoding, encode_target, labe
 from creases.tables._fit.doubtful_columns import choose_doubtful, note_trial
 from creases.tables._reading.cells import Cells, raw_cells
 from creases.tables._reading.columns import Column
-from creases.tables._reading.table import (
-    ReadOptions,
-    choose_columns,
-    doubtful_columns,
-    make_problem,
-    refuse_missing,
-    with_parts,
-)
+from creases.tables._reading.options import ReadOptions
+from creases.tables._reading.table import choose_columns, doubtful_columns, make_problem, refuse_missing, with_parts
+from creases.tables._split.config import CurveConfig
 from creases.tables._split.rows import class_weights, merge_duplicates
-from creases.tables._split.split import LARGE, CurveConfig, Keys, TableSplit, is_below, mix
+from creases.tables._split.split import LARGE, Keys, TableSplit, is_below, mix
 from creases.tables._stages.families import NORMAL, Classes, Targets
 from creases.tables._streaming.encoded import EncodedBlock, EncodedReader, StreamedRows, TrainReader, encode_cells
 from creases.tables._streaming.files import TableFiles

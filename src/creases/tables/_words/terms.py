@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from creases._text import format_change, format_value, plural, short_names
+from creases._text import format_change, format_value, plural
 from creases._typing import Bools, Floats, Ints
 from creases.tables._columns.codec import Codec, Feature, unused_name
 from creases.tables._columns.levels import Levels
@@ -21,6 +21,11 @@ from creases.tables._encoding.columns import ColumnEncoding
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._stages.families import apply_link, log_odds, probabilities
 from creases.tables._stages.model import CurveModel, Plane, add_margins
+
+#: Letters of a short name.
+LONGEST = 28
+
+_BRACKETS = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 
 #: Points by which odds double, and the points of one unit of log-odds.
 DOUBLING = 10.0
@@ -45,6 +50,23 @@ _UNIT = re.compile(r"^(.*\S)\s*[(\[][^()\[\]]{1,12}[)\]]\s*$")  # petal length (
 
 
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+
+
+def short_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names without what they have in brackets, and no longer than a few words, unless two become equal.
+
+    Examples
+    --------
+    >>> short_names(["Adelie Penguin (Pygoscelis adeliae)", "Gentoo penguin (Pygoscelis papua)"])
+    ('Adelie Penguin', 'Gentoo penguin')
+    >>> short_names(["a (1)", "a (2)"])
+    ('a (1)', 'a (2)')
+    """
+    for shorten in (lambda name: _BRACKETS.sub("", name)[:LONGEST].strip(), lambda name: name[:LONGEST].strip()):
+        short = [shorten(name) for name in names]
+        if all(short) and len(set(short)) == len(short):
+            return tuple(short)
+    return tuple(names)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,166 @@
+"""How a table is read: every option with its default, what it is, and how the command line writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from creases._options import option
+from creases.errors import InputError
+
+if TYPE_CHECKING:
+    from creases._typing import Task
+
+Missing = Literal["indicate", "mean", "drop", "error"]
+Names = Sequence[str | int]
+
+TASKS, MISSING = ("classification", "regression"), ("indicate", "mean", "drop", "error")
+
+
+def pairs(expected: str) -> dict[str, Any]:
+    """Return how a command line writes what each of some columns has; a name may hold an equals sign."""
+
+    def read(words: Sequence[str], param: str) -> dict[str, str]:
+        parts = [text.rpartition("=") for text in words]
+        if wrong := [text for text, (_, separator, _) in zip(words, parts, strict=True) if not separator]:
+            raise InputError(param, expected, repr(wrong[0]))
+        return {name.strip(): value.strip() for name, _, value in parts}
+
+    return {"type": list[str], "read": read, "write": lambda values: ["=".join(pair) for pair in values.items()]}
+
+
+def _read_codes(words: Sequence[str], param: str) -> dict[str, list[float]]:
+    codes: dict[str, list[float]] = {}
+    for text in words:
+        name, _, value = text.rpartition("=")
+        try:
+            codes.setdefault(name.strip(), []).append(float(value))
+        except ValueError:
+            raise InputError(param, "be a column and a number such as income=-999", repr(text)) from None
+    return codes
+
+
+def _write_codes(codes: Mapping[str, Sequence[float]]) -> list[str]:
+    return [f"{name}={code:g}" for name, numbers in codes.items() for code in numbers]
+
+
+#: Columns, in options that may be repeated and may each hold several, with commas between.
+NAMES: dict[str, Any] = {
+    "type": list[str],
+    "read": lambda words, _: tuple(name.strip() for text in words for name in text.split(",") if name.strip()),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions:
+    """How a table is read."""
+
+    target: Any = option(
+        None,
+        "Column to predict, by name or number (from 0; negative from the end); default: the last; of NPZ files y.",
+        "COLUMN",
+    )
+    task: Task | None = option(
+        None,
+        "classification or regression; default: inferred from the target column.\n"
+        "It is classification if the target is text or yes/no, has two different whole numbers, or whole numbers some "
+        "of which are negative with at most 20 different values that on average occur at least twice. Other whole "
+        "numbers are counts.",
+        "TASK",
+        choices=TASKS,
+    )
+    inputs: Names | None = option(
+        None,
+        "Column to predict from, even if it looks like an ID or text; may be repeated. Default: all usable.",
+        "COLUMN",
+        **NAMES,
+    )
+    drop: Names = option((), "Column to ignore; may be repeated.", "COLUMN", **NAMES)
+    kinds: Mapping[str, str] | None = option(
+        None,
+        "Read a column as number, quantity, share, category, ordinal, interval, date, month, timestamp, time, "
+        "duration, coordinate, list, tags or code, or give its values in order: heat=cold<warm<hot; may be repeated.\n"
+        'In Python a mapping, {"heat": "cold<warm<hot"}. Such a column is used even if it looks like an ID.',
+        "COLUMN=KIND",
+        flag="--kind-of",
+        **pairs("be a column and a kind such as when=category"),
+    )
+    codes: Mapping[str, Any] | None = option(
+        None,
+        "A number that stands for something else, such as income=-999, as a level of its own; may be repeated.\n"
+        'In Python a mapping, {"income": [-999, 0]}. Each is a level beside the curve of the other numbers.',
+        "COLUMN=NUMBER",
+        flag="--code",
+        type=list[str],
+        read=_read_codes,
+        write=_write_codes,
+    )
+    missing_marks: Sequence[str] | None = option(
+        None,
+        "A text that stands for a missing value, instead of NA, N/A, NaN, null, None and ?; '' for empty cells alone; "
+        "may be repeated.\n"
+        'It does in all columns, beside empty cells. In Python a list, ["-", "unknown"]; [] for none.',
+        "TEXT",
+        flag="--missing-mark",
+        type=list[str],
+        read=lambda words, _: tuple(words),
+        write=lambda marks: list(marks or ("",)),
+    )
+    missing: Missing = option(
+        "indicate",
+        "Missing values: indicate (fill with the mean and add an indicator column), mean (fill with the mean, or the "
+        "most frequent category), drop (drop the rows), or error.\n"
+        "With indicate, missing is a value of its own in a category. Rows without a target are dropped, except with "
+        "error, which refuses missing values.",
+        "HOW",
+        choices=MISSING,
+    )
+    header: bool | None = option(
+        None,
+        "Whether the first row of a CSV file holds column names.\n"
+        "By default it does if it has no number; it does not if it has nothing else.",
+        type=bool,
+    )
+    weight: str | int | None = option(None, "Column with the weight of each row: not an input.", "COLUMN")
+    exposure: str | int | None = option(
+        None, "Column that says what each count is for, such as years: not an input; predictions are for 1.", "COLUMN"
+    )
+    groups: str | int | None = option(
+        None, "Column such as customer, whose rows stay together in every split: not an input.", "COLUMN"
+    )
+    time: str | int | None = option(
+        None,
+        "Column of dates or numbers: the latest rows are the test rows.\n"
+        "A fold is a stretch of time. It is an input too, unless it is left out; where later rows are better predicted "
+        "so, its trend goes on behind the table.",
+        "COLUMN",
+    )
+    lookups: bool = option(
+        False,
+        "Whether a category of more than 50 values becomes one number, that of the value from 1 on (0 is an unknown "
+        "one), for models that look up an effect. Default: an input for each value that is not rare.",
+        type=None,
+    )
+
+    def __post_init__(self) -> None:
+        from creases._schema import BOOL, DICT, STRING, optional, sequence  # imports numpy
+        from creases._validation import check_argument, check_choice
+
+        check_choice(self.task or TASKS[0], TASKS, "task")
+        check_choice(self.missing, MISSING, "missing")
+        checks = {"inputs": optional(sequence()), "drop": sequence(), "kinds": optional(DICT), "codes": optional(DICT)}
+        checks |= {"missing_marks": optional(sequence(STRING)), "header": optional(BOOL)}
+        for name, kind in checks.items():
+            check_argument(getattr(self, name), kind, name)
+
+    @property
+    def aside(self) -> dict[str, str | int]:
+        """The columns that say something of rows, by what they are for."""
+        uses = {"weight": self.weight, "exposure": self.exposure, "groups": self.groups, "time": self.time}
+        return {use: column for use, column in uses.items() if column is not None}
+
+    @property
+    def marks(self) -> tuple[str, ...] | None:
+        """The texts that stand for a missing value; None for the usual ones."""
+        return None if self.missing_marks is None else tuple(self.missing_marks)
