@@ -157,7 +157,8 @@ def stage_widths(state: State, factor: float) -> dict[str, int]:
     widths = widen(factor)
     for k in range(1, 25) if state.limit.is_set else ():  # otherwise the first place would get all the room
         units = sum(widths.get(place.name, place.width) for place in state.places)
-        if state.limit.admits(state.size_at(widths)[0], units):
+        sizes = ((state.limit.parameters, state.size_at(widths)[0]), (state.limit.units, units))
+        if all(limit is None or size <= limit for limit, size in sizes):
             break
         widths = widen(1 + (factor - 1) * 0.8**k)
     return widths

@@ -138,7 +138,10 @@ class Objective:
         y = target[0] if self.weighted else target
         if self.task != "classification" or y.numel() != len(y) or (len(y) and outputs.ndim > 2):
             return None
-        return predicted_classes(outputs).cpu() if len(y) else torch.zeros(0, dtype=torch.int64)
+        if not len(y):
+            return torch.zeros(0, dtype=torch.int64)
+        has_columns = outputs.ndim > 1 and outputs.shape[1] > 1
+        return (outputs.argmax(1) if has_columns else (outputs.reshape(len(outputs)) > 0).long()).cpu()
 
     def score(self, tally: Tensor) -> float | None:
         """Return the accuracy, or the mean R^2 over the outputs; None for an unknown loss.
@@ -196,13 +199,6 @@ def cross_entropy(outputs: Tensor, y: Tensor) -> Tensor:
 def squared_error(outputs: Tensor, y: Tensor) -> Tensor:
     """Return the squared error of each sample, averaged over its outputs."""
     return (_rows(outputs) - _rows(y)).square().mean(1)
-
-
-def predicted_classes(outputs: Tensor) -> Tensor:
-    """Return the classes (n,) that outputs (n, m) predict."""
-    if outputs.ndim > 1 and outputs.shape[1] > 1:
-        return outputs.argmax(1)
-    return (outputs.reshape(len(outputs)) > 0).long()
 
 
 def _apply_weights(loss: Loss) -> Loss:

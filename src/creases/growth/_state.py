@@ -65,11 +65,6 @@ class SizeLimit:
             left.append(self.units - state.units)
         return max(min(left), 0)
 
-    def admits(self, parameters: int, units: int) -> bool:
-        """Return whether a model of this size is within the limits."""
-        pairs = ((self.parameters, parameters), (self.units, units))
-        return all(limit is None or size <= limit for limit, size in pairs)
-
 
 @dataclass(eq=False)
 class State:

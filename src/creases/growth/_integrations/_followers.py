@@ -23,12 +23,6 @@ def is_compiled(model: Any) -> TypeGuard[nn.Module]:
     return isinstance(model, nn.Module) and "_orig_mod" in model._modules
 
 
-def forget_compiled(model: nn.Module, wrappers: Sequence[nn.Module]) -> None:
-    """Forget what was compiled for other shapes, which counts towards the limit of recompilations."""
-    if model._compiled_call_impl is not None or any(map(is_compiled, wrappers)):
-        torch.compiler.reset()
-
-
 def rebuild_buckets(wrapper: DistributedDataParallel) -> None:
     """Rebuild the buckets of a wrapper for the module's current parameters, as its unpickling does."""
     hooks = list(getattr(wrapper, "_comm_hooks", ()))
@@ -71,7 +65,8 @@ class Followers:
         for wrapper in reversed(self.wrappers):
             if isinstance(wrapper, DistributedDataParallel):
                 rebuild_buckets(wrapper)
-        forget_compiled(model, self.wrappers)
+        if model._compiled_call_impl is not None or any(map(is_compiled, self.wrappers)):
+            torch.compiler.reset()  # forgets what was compiled for other shapes, which counts towards the limit
 
 
 def unwrap(model: Any) -> tuple[nn.Module, list[nn.Module]]:

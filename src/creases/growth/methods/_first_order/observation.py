@@ -54,7 +54,9 @@ class PlaceObserver:
         """Run one batch forwards, and from the loss back to the consumers' outputs."""
         recorder = TensorRecorder(self.in_place)
         observation = self._observe_once(x, target, recorder)
-        if not recorder.was_modified():
+        if all(
+            x._version == version for x, version in recorder.tensors
+        ):  # else it runs again, with copies
             return observation
         self.in_place = True
         return self._observe_once(x, target, TensorRecorder(True))
@@ -89,19 +91,15 @@ class TensorRecorder:
 
     def __init__(self, copies: bool) -> None:
         self.copies = copies
-        self._tensors: list[tuple[Tensor, int]] = []
+        self.tensors: list[tuple[Tensor, int]] = []
 
     def keep(self, x: Tensor) -> Tensor:
         """Return the tensor to store, so that its present values can be read later."""
         x = x.detach()
         if self.copies or x.is_inference():
             return x.clone()
-        self._tensors.append((x, x._version))
+        self.tensors.append((x, x._version))
         return x
-
-    def was_modified(self) -> bool:
-        """Return whether any tensor was modified since; then the model must run again, with copies."""
-        return any(x._version != version for x, version in self._tensors)
 
 
 def frozen_copy(model: nn.Module) -> nn.Module:

@@ -83,10 +83,6 @@ class Consumer:
             return goals
         return goals.reshape(len(goals), -1, goals.shape[-1]).movedim(-1, 1)
 
-    def subtract_move(self, goals: Tensor, inputs: Tensor, moves: Tensor) -> Tensor:
-        """Return v_goal - dW b_l for a change dW of the weights (m, out), in v_goal's layout and dtype."""
-        return (goals.double() - self.move_response(goals, inputs, moves)).to(goals.dtype)
-
     def move_response(self, like: Tensor, inputs: Tensor, moves: Tensor) -> Tensor:
         """Return dW b_l for a change dW of the weights (m, out), in the layout of its output, float64."""
         moved = (as_rows(self.inputs(inputs)) @ moves).reshape(len(like), -1, len(moves.T))  # (n, outputs, out)
@@ -362,7 +358,11 @@ class Route(UnitPath):
                 consumer.units(observation.consumer_inputs[consumer.link.path][:_FEW], self.place.width)
                 for consumer in self.consumers
             ]
-            right = all(_almost_equal(z.reshape(units.shape), units) for units in arrived)
+            scale = 64 * torch.finfo(z.dtype).eps  # rounding may differ with the layout in memory
+            right = all(
+                torch.allclose(z.reshape(x.shape), x, rtol=scale, atol=scale * max(float(x.abs().max()), _TINIEST))
+                for x in arrived
+            )
         except (RuntimeError, TypeError, IndexError):
             right = False
         if not right:
@@ -371,12 +371,6 @@ class Route(UnitPath):
 
 def _identity(z: Tensor) -> Tensor:
     return z
-
-
-def _almost_equal(a: Tensor, b: Tensor) -> bool:
-    """Return whether tensors are equal up to rounding, which may differ with the layout in memory."""
-    tolerance = 64 * torch.finfo(b.dtype).eps
-    return torch.allclose(a, b, rtol=tolerance, atol=tolerance * max(float(b.abs().max()), _TINIEST))
 
 
 def _bend_of_new_units(module: nn.Module) -> Map:

@@ -178,9 +178,9 @@ def subtract_best_moves(route: Route, observation: Observation, moves: dict[str,
     for consumer in route.consumers:
         path = consumer.link.path
         goal, inputs = observation.goals[path], observation.consumer_inputs[path]
-        goals[path] = torch.cat(
-            [consumer.subtract_move(goal[at], inputs[at], moves[path]) for at in batch_slices(route, observation)]
-        )
+        parts = [(goal[at], inputs[at]) for at in batch_slices(route, observation)]
+        moved = [g.double() - consumer.move_response(g, x, moves[path]) for g, x in parts]
+        goals[path] = torch.cat(moved).to(goal.dtype)
     return replace(observation, goals=goals)
 
 
