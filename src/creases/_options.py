@@ -43,7 +43,7 @@ def documents(*configs: type[Any]) -> Callable[[Any], Any]:
 
     def decorate(target: Any) -> Any:
         options = {name: each for config in configs or (target,) for name, each in options_of(config).items()}
-        indent = {"width": 120, "initial_indent": " " * 8, "subsequent_indent": " " * 8}
+        indent: Any = {"width": 120, "initial_indent": " " * 8, "subsequent_indent": " " * 8}
         names = [name for name in signature(target).parameters if name in options]
         text = "\n".join(f"    {name}\n{fill(options[name].help, **indent)}" for name in names)
         target.__doc__ = target.__doc__.replace("    {options}", text)

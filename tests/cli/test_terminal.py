@@ -127,6 +127,24 @@ def test_the_help_of_no_command_imports_numpy():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.slow
+def test_a_missing_file_is_refused_before_torch_is_imported(tmp_path):
+    commands = [
+        "compare none.onnx other.onnx --data mnist", "compare a.py:b a.py:c --data none.csv",
+        "verify none.onnx p.vnnlib",
+        "verify a.py:b none.vnnlib", "verify a.py:b none.vnnlib --other none.onnx", "spline none.csv", "animate none",
+        "grow none.csv --out o", "grow --resume none", "fit none.csv --out o", "predict none none.csv", "map none.onnx",
+    ]  # fmt: skip
+    code = (
+        "import sys; from typer.testing import CliRunner; from creases.cli import app\n"
+        f"for words in {commands}:\n"
+        "    done = CliRunner().invoke(app, words.split())\n"
+        "    assert (done.exit_code, 'none' in done.stderr) == (2, True), (words, done.stderr)\n"
+        "    assert 'torch' not in sys.modules, words"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+
+
 def test_names_and_defaults_in_help_are_those_of_the_library():
     root = get_command(app)
     for name, config in (("fit", CurveConfig()), ("grow", GrowthConfig())):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -37,11 +37,19 @@ def complete_model(incomplete: str) -> list[str]:
     return list(_files(incomplete, MODELS))
 
 
-def check_model(name: str) -> str:
+def check_model(names: Any) -> Any:
     """Refuse a file of a network that is not there, before anything slow is imported."""
-    if Path(name).suffix in (".onnx", ".safetensors", ".npz") and not Path(name).exists():
-        raise FileError(f"cannot read {name}: there is no such file")
-    return name
+    for name in [names] if isinstance(names, str) else names or ():
+        if Path(name).suffix in (".onnx", ".safetensors", ".npz") and not Path(name).exists():
+            raise FileError(f"cannot read {name}: there is no such file")
+    return names
+
+
+def check_file(path: Path | None) -> Path | None:
+    """Refuse a file or a folder that is not there, before anything slow is imported."""
+    if path is not None and not path.exists():
+        raise FileError(f"cannot read {path}: there is no such file")
+    return path
 
 
 def _files(incomplete: str, endings: tuple[str, ...]) -> Iterator[str]:

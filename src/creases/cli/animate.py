@@ -13,6 +13,7 @@ from creases.cli._arguments import check_outputs
 from creases.cli._options import AsJson, complete_files
 from creases.cli.console import command, load_kernels, note, print_json, print_next, show_progress
 from creases.cli.console import out as stdout
+from creases.errors import FileError
 
 #: What is beside the picture, and what it is drawn on.
 Panel = StrEnum("Panel", ["curves", "network", "dual"])
@@ -59,11 +60,13 @@ def animate_run(
     For example:
       creases animate out/moons --out moons.gif --fps 8
     """
+    check_outputs([out], (".gif", ".mp4"))
+    if not folder.exists():
+        raise FileError(f"there is no folder {folder}")
     from creases.show import theme as use_theme
     from creases.show.report import animate_run as write_film
     from creases.tables import load_run
 
-    check_outputs([out], (".gif", ".mp4"))
     load_kernels()
     run = load_run(folder)
     with use_theme(theme.value), show_progress(1) as begin:

@@ -15,7 +15,7 @@ from rich.markup import escape
 from creases._files import write_atomically, write_json
 from creases.cli._arguments import parse_shape
 from creases.cli._model import load_model, read_points
-from creases.cli._options import HELP_OR_RUN, TABLES, AsJson, InputShape, complete_files, complete_model
+from creases.cli._options import HELP_OR_RUN, TABLES, AsJson, InputShape, check_model, complete_files, complete_model
 from creases.cli._sections import section_parts
 from creases.cli.console import note, out, print_json, print_next, repeat_command, show_progress
 from creases.errors import FileError, InputError
@@ -41,7 +41,10 @@ _PARAMETERS, _BYTES = 10_000_000, 2**25
 
 def compare_networks(
     models: Annotated[
-        list[str], typer.Argument(metavar="MODEL MODEL ...", help=HELP_OR_RUN, autocompletion=complete_model)
+        list[str],
+        typer.Argument(
+            metavar="MODEL MODEL ...", help=HELP_OR_RUN, autocompletion=complete_model, callback=check_model
+        ),
     ],
     data: Annotated[
         str,
@@ -79,11 +82,13 @@ def compare_networks(
     For example:
       creases compare old.onnx new.onnx --data test.csv --out out/compare
     """
+    if data not in IMAGES and not Path(data).is_file():
+        raise InputError("data", "be an existing file", data)
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise FileError(f"cannot write to {folder}: it is a file; give a folder")
     from creases.compare import similarity
     from creases.compare.differences import difference_at_samples
 
-    if folder is not None and folder.exists() and not folder.is_dir():
-        raise FileError(f"cannot write to {folder}: it is a file; give a folder")
     with show_progress(6 + 2 * len(models)) as begin:
         begin("reading the networks")
         nets = _read(models, parse_shape(input_shape), device)

@@ -79,7 +79,6 @@ def grow_network(
       creases grow moons --out out/moons
       creases grow houses.csv --target price --budget '60 s' --out out/houses
     """
-    from creases.cli import _table_result
     from creases.tables import RunSettings, resolve_data
 
     options = read_options(ctx, GrowthConfig) | _read_when(when)
@@ -90,6 +89,8 @@ def grow_network(
             raise RequestError("data and a folder are required: creases grow table.csv --target COLUMN --out DIR")
         source = {"data": resolve_data(data), **read_options(ctx, ReadOptions)}
         settings, home = RunSettings(**source, config=GrowthConfig(**options)), folder
+    from creases.cli import _table_result  # imports torch
+
     fresh = resume is None
     earlier = _table_result.find_earlier_run(settings, home) if fresh and not force else ""
     if earlier == "finished":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 import typer
 
 from creases.cli._arguments import check_outputs
-from creases.cli._options import TABLES, AsJson, complete_files
+from creases.cli._options import TABLES, AsJson, check_file, complete_files
 from creases.cli.console import (
     announce_compiling,
     out,
@@ -29,11 +29,15 @@ OUT = "Write a picture (.png, .svg), the pieces (.csv) or a network (.safetensor
 
 
 def fit_spline(
-    table: Annotated[Path, typer.Argument(metavar="DATA", help=DATA, autocompletion=complete_files(*TABLES))],
+    table: Annotated[
+        Path, typer.Argument(metavar="DATA", help=DATA, autocompletion=complete_files(*TABLES), callback=check_file)
+    ],
     target: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column to predict; the last.")] = None,
     x: Annotated[str | None, typer.Option("--x", metavar="COLUMN", help="Inputs: numbers or dates; the first.")] = None,
     pieces: Annotated[str, typer.Option(metavar="N", help="Number of pieces; bic or cv chooses it.")] = "bic",
-    network: Annotated[Path | None, typer.Option(metavar="FILE", help="A network to describe on the data.")] = None,
+    network: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A network to describe on the data.", callback=check_file)
+    ] = None,
     files: Annotated[list[Path] | None, typer.Option("--out", metavar="FILE", help=OUT)] = None,
     as_json: AsJson = False,
 ) -> None:

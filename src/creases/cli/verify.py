@@ -11,7 +11,17 @@ import typer
 
 from creases.cli import _model as model
 from creases.cli._arguments import parse_shape
-from creases.cli._options import Address, AsJson, Engine, InputShape, Model, complete_files, complete_model
+from creases.cli._options import (
+    Address,
+    AsJson,
+    Engine,
+    InputShape,
+    Model,
+    check_file,
+    check_model,
+    complete_files,
+    complete_model,
+)
 from creases.cli._sections import print_document
 from creases.cli.console import command, divert_stdout, err, out, print_next, repeat_command, show_progress
 from creases.errors import InputError
@@ -30,7 +40,12 @@ def verify_property(
     model_: Model,
     property_: Annotated[
         Path,
-        typer.Argument(metavar="PROPERTY", help="A VNN-LIB file (.vnnlib).", autocompletion=complete_files(".vnnlib")),
+        typer.Argument(
+            metavar="PROPERTY",
+            help="A VNN-LIB file (.vnnlib).",
+            autocompletion=complete_files(".vnnlib"),
+            callback=check_file,
+        ),
     ],
     other: Annotated[
         str | None,
@@ -38,6 +53,7 @@ def verify_property(
             metavar="MODEL",
             help="The second network of a property about two; default: the first one again.",
             autocompletion=complete_model,
+            callback=check_model,
         ),
     ] = None,
     budget: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit in seconds, with reading.")] = 60.0,

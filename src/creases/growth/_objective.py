@@ -141,7 +141,8 @@ class Objective:
         if not len(y):
             return torch.zeros(0, dtype=torch.int64)
         has_columns = outputs.ndim > 1 and outputs.shape[1] > 1
-        return (outputs.argmax(1) if has_columns else (outputs.reshape(len(outputs)) > 0).long()).cpu()
+        classes: Tensor = outputs.argmax(1) if has_columns else (outputs.reshape(len(outputs)) > 0).long()
+        return classes.cpu()
 
     def score(self, tally: Tensor) -> float | None:
         """Return the accuracy, or the mean R^2 over the outputs; None for an unknown loss.
