@@ -76,10 +76,9 @@ class RunOptions(GrowthOptions, total=False):
 
 def _read_hidden(text: str, name: str) -> str | tuple[int, ...]:
     """Return widths that are written with commas between, or auto."""
-    widths = text.split(",")
-    if text != "auto" and not all(width.strip().isdecimal() and int(width) for width in widths):
+    if text != "auto" and not all(width.strip().isdecimal() and int(width) for width in text.split(",")):
         raise InputError(name, "be auto, or positive widths such as 2 or 4,4", repr(text))
-    return text if text == "auto" else tuple(map(int, widths))
+    return text if text == "auto" else tuple(map(int, text.split(",")))
 
 
 @documents()
