@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from creases.cli.console import option
 from creases.errors import FileError
 
 TABLES = (".csv", ".tsv", ".parquet", ".npz")
@@ -89,11 +90,9 @@ Folder = Annotated[
         metavar="RUN", help="Folder of a model (creases fit, creases grow).", autocompletion=complete_files()
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-InputShape = Annotated[str | None, typer.Option(metavar="C,H,W", help="Shape of one input.")]
-Address = Annotated[
-    str | None, typer.Option(metavar="HOST", help="Address of a running Ray cluster; default: start one here.")
-]
+AsJson = Annotated[bool, option("", "Print the result as JSON.", "--json")]
+InputShape = Annotated[str | None, option("C,H,W", "Shape of one input.")]
+Address = Annotated[str | None, option("HOST", "Address of a running Ray cluster; default: start one here.")]
 
 #: Where independent tasks run.
 Engine = StrEnum("Engine", ["local", "serial", "ray"])

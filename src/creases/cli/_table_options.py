@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from creases.cli._options import complete_data
+from creases.cli.console import option as make_option
 from creases.cli.console import option_panels
 
 if TYPE_CHECKING:
@@ -25,8 +26,12 @@ FILES = (
     "are one table"
 )
 
-Force = Annotated[bool, output_option("--force", help="Overwrite another model in the folder.")]
-AsJson = Annotated[bool, output_option("--json", help="Print the result as JSON.")]
+Force = Annotated[bool, output_option("", "Overwrite another model in the folder.", "--force")]
+AsJson = Annotated[bool, output_option("", "Print the result as JSON.", "--json")]
+
+
+#: Of names that are not written here: mypy knows no such enumerations.
+_make_enum: Any = StrEnum
 
 
 def data_argument(metavar: str, text: str) -> Any:
@@ -63,17 +68,16 @@ def _parameters(config: type[Any]) -> Iterator[Parameter]:
         option: Option | None = entry.metadata.get("option")
         if option is None or option.type is None:
             continue
-        default, kind = None if entry.default in (MISSING, ()) else entry.default, option.type
+        default: Any = None if entry.default in (MISSING, ()) else entry.default
+        kind: Any = option.type
         if option.choices:
-            kind = StrEnum(entry.name.capitalize(), list(option.choices))
+            kind = _make_enum(entry.name.capitalize(), option.choices)
         elif default is not None:
             default = kind(default)
         flag = option.flag or f"--{entry.name.replace('_', '-')}"
         if option.type is bool and default is None:
             flag += f"/--no-{entry.name}"
-        shown = typer.Option(
-            flag, metavar=option.metavar or None, help=option.help.partition("\n")[0], rich_help_panel=option.panel
-        )
+        shown = make_option(option.metavar, option.help.partition("\n")[0], flag, rich_help_panel=option.panel)
         yield Parameter(
             entry.name,
             Parameter.POSITIONAL_OR_KEYWORD,

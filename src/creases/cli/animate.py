@@ -11,7 +11,7 @@ import typer
 from creases._text import plural
 from creases.cli._arguments import check_outputs
 from creases.cli._options import AsJson, complete_files
-from creases.cli.console import command, load_kernels, note, print_json, print_next, show_progress
+from creases.cli.console import command, load_kernels, note, option, print_json, print_next, show_progress
 from creases.cli.console import out as stdout
 from creases.errors import FileError
 
@@ -25,31 +25,23 @@ def animate_run(
         Path,
         typer.Argument(metavar="DIR", help="Folder of a growth run (creases grow).", autocompletion=complete_files()),
     ],
-    out: Annotated[
-        Path, typer.Option("--out", metavar="FILE", help="The .gif or .mp4 file to write (MP4: the extra 'video').")
-    ] = Path("growth.gif"),
+    out: Annotated[Path, option("FILE", "The .gif or .mp4 file to write (MP4: the extra 'video').", "--out")] = Path(
+        "growth.gif"
+    ),
     beside: Annotated[
         list[Panel] | None,
-        typer.Option(
-            metavar="PANEL",
-            help="Panel beside the map: curves, network or dual; may be repeated.",
-            show_default="curves, network",
+        option(
+            "PANEL", "Panel beside the map: curves, network or dual; may be repeated.", show_default="curves, network"
         ),
     ] = None,
     columns: Annotated[
         str | None,
-        typer.Option(
-            metavar="A,B",
-            help="More than two inputs: slice along these two columns.",
-            show_default="the most important",
-        ),
+        option("A,B", "More than two inputs: slice along these two columns.", show_default="the most important"),
     ] = None,
-    frames: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="Maximum number of frames.")] = 120,
-    fps: Annotated[float, typer.Option(min=0.1, max=60, metavar="N", help="Frames per second.")] = 4,
-    dpi: Annotated[
-        int, typer.Option(min=20, max=300, metavar="N", help="Resolution; a frame is about nine inches wide.")
-    ] = 80,
-    theme: Annotated[Paper, typer.Option(metavar="NAME", help="light or dark.")] = Paper.light,
+    frames: Annotated[int, option("N", "Maximum number of frames.", min=1, max=1000)] = 120,
+    fps: Annotated[float, option("N", "Frames per second.", min=0.1, max=60)] = 4,
+    dpi: Annotated[int, option("N", "Resolution; a frame is about nine inches wide.", min=20, max=300)] = 80,
+    theme: Annotated[Paper, option("NAME", "light or dark.")] = Paper.light,
     as_json: AsJson = False,
 ) -> None:
     """Turn a run of creases grow into a GIF or MP4.

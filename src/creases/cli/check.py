@@ -15,7 +15,7 @@ from creases.cli import _model as model
 from creases.cli._arguments import parse_shape
 from creases.cli._options import AsJson, InputShape, Model, complete_files, complete_model
 from creases.cli._sections import print_document
-from creases.cli.console import INTERRUPTED, err, show_progress
+from creases.cli.console import INTERRUPTED, err, option, show_progress
 
 #: The exit code of a proof that is refused.
 REFUSED = 1
@@ -38,18 +38,18 @@ def check_proof_file(
     ] = None,
     property_: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "FILE",
+            "Refuse a proof that is not about the property of this VNN-LIB file.",
             "--property",
-            metavar="FILE",
-            help="Refuse a proof that is not about the property of this VNN-LIB file.",
             autocompletion=complete_files(".vnnlib"),
         ),
     ] = None,
     statement: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Refuse a proof that does not state what this JSON file does: the statement of a proof file.",
+        option(
+            "FILE",
+            "Refuse a proof that does not state what this JSON file does: the statement of a proof file.",
             autocompletion=complete_files(".json"),
         ),
     ] = None,

@@ -17,7 +17,7 @@ from creases.cli._arguments import parse_shape
 from creases.cli._model import load_model, read_points
 from creases.cli._options import HELP_OR_RUN, TABLES, AsJson, InputShape, check_model, complete_files, complete_model
 from creases.cli._sections import section_parts
-from creases.cli.console import note, out, print_json, print_next, repeat_command, show_progress
+from creases.cli.console import note, option, out, print_json, print_next, repeat_command, show_progress
 from creases.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -48,31 +48,25 @@ def compare_networks(
     ],
     data: Annotated[
         str,
-        typer.Option(
-            metavar="DATA",
-            help=f"Samples to compare on: {' or '.join(IMAGES)}, or a table (.csv, .npz, ...).",
+        option(
+            "DATA",
+            f"Samples to compare on: {' or '.join(IMAGES)}, or a table (.csv, .npz, ...).",
             autocompletion=complete_files(*TABLES),
         ),
     ],
-    target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of the table with the classes; default: the last.")
-    ] = None,
-    samples: Annotated[int, typer.Option(min=2, metavar="N", help="Number of samples to compare on.")] = 1000,
+    target: Annotated[str | None, option("COLUMN", "Column of the table with the classes; default: the last.")] = None,
+    samples: Annotated[int, option("N", "Number of samples to compare on.", min=2)] = 1000,
     train: Annotated[
-        int,
-        typer.Option(
-            min=0, metavar="N", help="Number of further samples, to fit maps between the networks' coefficients."
-        ),
+        int, option("N", "Number of further samples, to fit maps between the networks' coefficients.", min=0)
     ] = 0,
     normalise: Annotated[
-        bool, typer.Option("--normalise", help="Scale images to mean 0 and standard deviation 1 in each channel.")
+        bool, option("", "Scale images to mean 0 and standard deviation 1 in each channel.", "--normalise")
     ] = False,
     input_shape: InputShape = None,
     folder: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", help="Folder for comparison.json, networks, pictures and report.html."),
+        Path | None, option("DIR", "Folder for comparison.json, networks, pictures and report.html.", "--out")
     ] = None,
-    device: Annotated[str, typer.Option(metavar="DEVICE", help="Torch device: cpu, cuda, cuda:1, ...")] = "cpu",
+    device: Annotated[str, option("DEVICE", "Torch device: cpu, cuda, cuda:1, ...")] = "cpu",
     json: AsJson = False,
 ) -> None:
     """Compare the decisions and coefficients of networks.

@@ -114,9 +114,14 @@ def _plain(text: str) -> str:
     return escape(" ".join(text.split()))
 
 
+def option(metavar: str, help: str, flag: str = "", **more: Any) -> Any:
+    """Return an option of a command: what stands for its value, what it is, and its flag if that is not its name."""
+    return typer.Option(*filter(None, [flag]), metavar=metavar or None, help=help, **more)
+
+
 def option_panels(*names: str) -> Iterator[partial[Any]]:
-    """Yield for each name a ``typer.Option`` whose help stands in the panel of that name."""
-    return (partial(typer.Option, rich_help_panel=name) for name in names)
+    """Yield for each name an :func:`option` whose help stands in the panel of that name."""
+    return (partial(option, rich_help_panel=name) for name in names)
 
 
 @contextmanager

@@ -7,9 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Annotated
 
-import typer
-
-from creases.cli.console import load_kernels, out, print_facts
+from creases.cli.console import load_kernels, option, out, print_facts
 from creases.cli.grow import interruptible
 from creases.cli.map import timed_document
 from creases.errors import CreasesError
@@ -19,12 +17,10 @@ MAP = "map.png"
 
 
 def run_demo(
-    folder: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Folder for the pictures, the network and the report.")
-    ] = Path("out/demo"),
-    seed: Annotated[
-        int, typer.Option(metavar="N", help="Random seed of the split, the initial network and the training.")
-    ] = 0,
+    folder: Annotated[Path, option("DIR", "Folder for the pictures, the network and the report.", "--out")] = Path(
+        "out/demo"
+    ),
+    seed: Annotated[int, option("N", "Random seed of the split, the initial network and the training.")] = 0,
 ) -> None:
     """Grow a small network, map its regions and draw them.
 

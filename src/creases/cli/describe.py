@@ -6,18 +6,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.markup import escape
 
 from creases.cli._model import load_model
 from creases.cli._options import AsJson, Model
 from creases.cli._sections import print_document
-from creases.cli.console import out, print_json
+from creases.cli.console import option, out, print_json
 
 
 def describe_model(
     model_: Model,
-    full: Annotated[bool, typer.Option("--full", help="Say all that a report says in words and numbers.")] = False,
+    full: Annotated[bool, option("", "Say all that a report says in words and numbers.", "--full")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what a network or the model of a table is.

@@ -8,15 +8,15 @@ from typing import Annotated
 import typer
 
 from creases.cli._options import AsJson, Folder
-from creases.cli.console import note, print_json, show_progress
+from creases.cli.console import note, option, print_json, show_progress
 from creases.errors import InputError
 
 
 def export_file(
     run: Folder,
     out: Annotated[Path, typer.Argument(metavar="FILE", help="The .sql, .py, .xlsx or .onnx file to write.")],
-    table: Annotated[str, typer.Option(metavar="NAME", help="SQL: name of the table with the rows.")] = "rows",
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    table: Annotated[str, option("NAME", "SQL: name of the table with the rows.")] = "rows",
+    force: Annotated[bool, option("", "Overwrite the file.", "--force")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the model of a table as SQL, Python, Excel or ONNX.

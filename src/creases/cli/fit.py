@@ -30,16 +30,14 @@ def fit_file(
     max_memory: Annotated[
         float | None,
         data_option(
-            metavar="GB",
-            help="Gigabytes that all processes together may take; a file that would take more is read in blocks.",
+            "GB",
+            "Gigabytes that all processes together may take; a file that would take more is read in blocks.",
             show_default="4",
         ),
     ] = None,
     folder: Annotated[
         Path | None,
-        output_option(
-            "--out", metavar="DIR", help="Folder for the model and its text.", autocompletion=complete_files()
-        ),
+        output_option("DIR", "Folder for the model and its text.", "--out", autocompletion=complete_files()),
     ] = None,
     force: Force = False,
     as_json: AsJson = False,

@@ -41,8 +41,8 @@ def grow_network(
     when: Annotated[
         str,
         model_option(
-            metavar="WHEN",
-            help="When to grow: auto (one unit at a time where all rows fit one batch, else in stages), stages (each "
+            "WHEN",
+            "When to grow: auto (one unit at a time where all rows fit one batch, else in stages), stages (each "
             "widens the layers), or every N epochs.",
             autocompletion=complete_words("auto", "stages"),
         ),
@@ -50,17 +50,14 @@ def grow_network(
     folder: Annotated[
         Path | None,
         output_option(
-            "--out",
-            metavar="DIR",
-            help="Folder for the network, the report and the pictures.",
-            autocompletion=complete_files(),
+            "DIR", "Folder for the network, the report and the pictures.", "--out", autocompletion=complete_files()
         ),
     ] = None,
     resume: Annotated[
         Path | None,
         output_option(
-            metavar="DIR",
-            help="Resume the run in this folder; only --budget and --max-units may change.",
+            "DIR",
+            "Resume the run in this folder; only --budget and --max-units may change.",
             autocompletion=complete_files(),
         ),
     ] = None,

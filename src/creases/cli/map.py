@@ -57,59 +57,46 @@ Color = StrEnum("Color", {"regions": "regions", "value": "value", "classes": "cl
 def map_plane(
     model_: Model,
     box: Annotated[
-        str | None,
-        plane_option(metavar="LO,HI,LO,HI", help="Rectangle to map, in the plane's coordinates; default: -1,1,-1,1."),
+        str | None, plane_option("LO,HI,LO,HI", "Rectangle to map, in the plane's coordinates; default: -1,1,-1,1.")
     ] = None,
     through: Annotated[
         tuple[Path, Path, Path] | None,
-        plane_option(
-            metavar="A B C", help="Plane through three inputs (.npy files).", autocompletion=complete_files(".npy")
-        ),
+        plane_option("A B C", "Plane through three inputs (.npy files).", autocompletion=complete_files(".npy")),
     ] = None,
     axes: Annotated[
         str | None,
         plane_option(
-            metavar="I,J",
-            help="Plane along two inputs, numbered from 0; the others stay at --origin, the mean of --data, or 0.",
+            "I,J", "Plane along two inputs, numbered from 0; the others stay at --origin, the mean of --data, or 0."
         ),
     ] = None,
-    origin: Annotated[Path | None, plane_option(metavar="FILE", help="A point of the plane (.npy, n numbers).")] = None,
-    basis: Annotated[
-        Path | None, plane_option(metavar="FILE", help="Two directions of the plane (.npy, n x 2).")
-    ] = None,
-    input_shape: Annotated[str | None, plane_option(metavar="C,H,W", help="Shape of one input.")] = None,
+    origin: Annotated[Path | None, plane_option("FILE", "A point of the plane (.npy, n numbers).")] = None,
+    basis: Annotated[Path | None, plane_option("FILE", "Two directions of the plane (.npy, n x 2).")] = None,
+    input_shape: Annotated[str | None, plane_option("C,H,W", "Shape of one input.")] = None,
     out: Annotated[
-        list[Path] | None,
-        output_option(metavar="FILE", help="File to write: .png, .svg, .npz or .json; may be repeated."),
+        list[Path] | None, output_option("FILE", "File to write: .png, .svg, .npz or .json; may be repeated.")
     ] = None,
-    exact: Annotated[bool, compute_option("--exact", help="Decide every sign in exact arithmetic (slower).")] = False,
+    exact: Annotated[bool, compute_option("", "Decide every sign in exact arithmetic (slower).", "--exact")] = False,
     data: Annotated[
-        Path | None,
-        output_option(metavar="FILE", help="Points to draw: .npz with X (and y), or .csv with a point per line."),
+        Path | None, output_option("FILE", "Points to draw: .npz with X (and y), or .csv with a point per line.")
     ] = None,
     tiles: Annotated[
-        int | None,
-        compute_option(metavar="N", help="Compute N x N tiles into the folder --out, for planes too large for memory."),
+        int | None, compute_option("N", "Compute N x N tiles into the folder --out, for planes too large for memory.")
     ] = None,
     engine: Annotated[
-        str, compute_option(metavar="NAME", help="Where tiles are computed: local processes, serial or ray.")
+        str, compute_option("NAME", "Where tiles are computed: local processes, serial or ray.")
     ] = "local",
     n_jobs: Annotated[
-        int | None,
-        compute_option("--jobs", metavar="N", help="Processes that compute tiles; default: the number of cores."),
+        int | None, compute_option("N", "Processes that compute tiles; default: the number of cores.", "--jobs")
     ] = None,
     address: Annotated[
-        str | None, compute_option(metavar="HOST", help="Address of a running Ray cluster; default: start one here.")
+        str | None, compute_option("HOST", "Address of a running Ray cluster; default: start one here.")
     ] = None,
     max_memory: Annotated[
-        float | None,
-        compute_option(metavar="GB", help="Stop before the work takes more than about this many gigabytes."),
+        float | None, compute_option("GB", "Stop before the work takes more than about this many gigabytes.")
     ] = None,
-    device: Annotated[str, compute_option(metavar="DEVICE", help="Torch device: cpu, cuda, cuda:1, ...")] = "cpu",
-    color: Annotated[
-        Color, output_option(metavar="WHAT", help="What the colors show: regions, value or class.")
-    ] = Color.classes,
-    columns: Annotated[str | None, plane_option(metavar="A,B", help="Growth runs: plane along two columns.")] = None,
+    device: Annotated[str, compute_option("DEVICE", "Torch device: cpu, cuda, cuda:1, ...")] = "cpu",
+    color: Annotated[Color, output_option("WHAT", "What the colors show: regions, value or class.")] = Color.classes,
+    columns: Annotated[str | None, plane_option("A,B", "Growth runs: plane along two columns.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Map and draw every linear region of a network on a plane.

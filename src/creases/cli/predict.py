@@ -10,7 +10,16 @@ import typer
 from creases._text import plural
 from creases.cli._arguments import check_outputs
 from creases.cli._options import TABLES, Address, AsJson, Engine, Folder, complete_files
-from creases.cli.console import command, note, print_json, print_next, print_table, repeat_command, show_progress
+from creases.cli.console import (
+    command,
+    note,
+    option,
+    print_json,
+    print_next,
+    print_table,
+    repeat_command,
+    show_progress,
+)
 from creases.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,39 +49,28 @@ def predict_rows(
         ),
     ],
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The .csv or .parquet file to write; without it the first rows are printed."),
+        Path | None, option("FILE", "The .csv or .parquet file to write; without it the first rows are printed.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    force: Annotated[bool, option("", "Overwrite the file.", "--force")] = False,
     header: Annotated[
-        bool | None,
-        typer.Option("--header/--no-header", help="Whether the first row of a CSV file holds column names."),
+        bool | None, option("", "Whether the first row of a CSV file holds column names.", "--header/--no-header")
     ] = None,
     distance: Annotated[
-        float,
-        typer.Option(metavar="SECONDS", help="Time per row to find the nearest input with another decision; 0: skip."),
+        float, option("SECONDS", "Time per row to find the nearest input with another decision; 0: skip.")
     ] = 0.0,
     coverage: Annotated[
         float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Add an interval, or a set of classes, that holds the truth for this share of new rows: 0.9.",
-        ),
+        option("SHARE", "Add an interval, or a set of classes, that holds the truth for this share of new rows: 0.9."),
     ] = None,
     by: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="With --coverage: hold it within each value of a column of categories."),
+        str | None, option("COLUMN", "With --coverage: hold it within each value of a column of categories.")
     ] = None,
     n_jobs: Annotated[
         int | None,
-        typer.Option(
-            "--jobs",
-            metavar="N",
-            help="Processes that predict blocks, or search distances; default: the number of cores.",
-        ),
+        option("N", "Processes that predict blocks, or search distances; default: the number of cores.", "--jobs"),
     ] = None,
     engine: Annotated[
-        Engine, typer.Option(metavar="NAME", help="Where blocks are predicted: local processes, serial or ray.")
+        Engine, option("NAME", "Where blocks are predicted: local processes, serial or ray.")
     ] = Engine.local,
     address: Address = None,
     as_json: AsJson = False,

@@ -11,7 +11,7 @@ import typer
 
 from creases.cli._arguments import check_outputs, parse_box
 from creases.cli._options import AsJson, complete_files
-from creases.cli.console import load_kernels, note, print_json, print_next, show_progress
+from creases.cli.console import load_kernels, note, option, print_json, print_next, show_progress
 from creases.cli.console import out as stdout
 from creases.errors import InputError
 
@@ -29,24 +29,16 @@ def write_report(
             autocompletion=complete_files(".npz", ".onnx", ".safetensors"),
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The .html file to write.")] = Path("report.html"),
+    out: Annotated[Path, option("FILE", "The .html file to write.")] = Path("report.html"),
     columns: Annotated[
-        list[str] | None,
-        typer.Option(metavar="A,B", help="Growth runs: add a slice along two columns; may be repeated."),
+        list[str] | None, option("A,B", "Growth runs: add a slice along two columns; may be repeated.")
     ] = None,
     through: Annotated[
-        list[str] | None,
-        typer.Option(metavar="I,J,K", help="Growth runs: add a slice through three rows; may be repeated."),
+        list[str] | None, option("I,J,K", "Growth runs: add a slice through three rows; may be repeated.")
     ] = None,
-    box: Annotated[
-        str | None, typer.Option(metavar="LO,HI,LO,HI", help="Networks: the box to map, LO,HI for each input.")
-    ] = None,
-    data: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Maps and networks: a table of samples to show.")
-    ] = None,
-    target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Target column of that table; default: the last.")
-    ] = None,
+    box: Annotated[str | None, option("LO,HI,LO,HI", "Networks: the box to map, LO,HI for each input.")] = None,
+    data: Annotated[Path | None, option("FILE", "Maps and networks: a table of samples to show.")] = None,
+    target: Annotated[str | None, option("COLUMN", "Target column of that table; default: the last.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write what a command found as a single HTML page.

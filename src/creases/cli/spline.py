@@ -11,6 +11,7 @@ from creases.cli._arguments import check_outputs
 from creases.cli._options import TABLES, AsJson, check_file, complete_files
 from creases.cli.console import (
     announce_compiling,
+    option,
     out,
     print_json,
     print_next,
@@ -32,13 +33,11 @@ def fit_spline(
     table: Annotated[
         Path, typer.Argument(metavar="DATA", help=DATA, autocompletion=complete_files(*TABLES), callback=check_file)
     ],
-    target: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column to predict; the last.")] = None,
-    x: Annotated[str | None, typer.Option("--x", metavar="COLUMN", help="Inputs: numbers or dates; the first.")] = None,
-    pieces: Annotated[str, typer.Option(metavar="N", help="Number of pieces; bic or cv chooses it.")] = "bic",
-    network: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A network to describe on the data.", callback=check_file)
-    ] = None,
-    files: Annotated[list[Path] | None, typer.Option("--out", metavar="FILE", help=OUT)] = None,
+    target: Annotated[str | None, option("COLUMN", "Column to predict; the last.")] = None,
+    x: Annotated[str | None, option("COLUMN", "Inputs: numbers or dates; the first.", "--x")] = None,
+    pieces: Annotated[str, option("N", "Number of pieces; bic or cv chooses it.")] = "bic",
+    network: Annotated[Path | None, option("FILE", "A network to describe on the data.", callback=check_file)] = None,
+    files: Annotated[list[Path] | None, option("FILE", OUT, "--out")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Fit a curve by the best piecewise-linear function.

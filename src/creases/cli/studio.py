@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from creases.cli.console import note, out
+from creases.cli.console import note, option, out
 from creases.errors import RequestError
 
 
@@ -18,10 +18,9 @@ def open_studio(
         Path | None, typer.Argument(metavar="[RUN]", help="Folder of a model of a table to read and edit.")
     ] = None,
     port: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Port to listen on; 0: any free port. Default: the first free port from 8642."),
+        int | None, option("N", "Port to listen on; 0: any free port. Default: the first free port from 8642.")
     ] = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+    browser: Annotated[bool, option("", "Open the page in a browser.", "--browser/--no-browser")] = True,
 ) -> None:
     """See and change the model of a table, or steer growth, in the browser.
 

@@ -23,7 +23,7 @@ from creases.cli._options import (
     complete_model,
 )
 from creases.cli._sections import print_document
-from creases.cli.console import command, divert_stdout, err, out, print_next, repeat_command, show_progress
+from creases.cli.console import command, divert_stdout, err, option, out, print_next, repeat_command, show_progress
 from creases.errors import InputError
 
 #: Inputs up to which a counterexample is repeated in a command.
@@ -49,27 +49,21 @@ def verify_property(
     ],
     other: Annotated[
         str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="The second network of a property about two; default: the first one again.",
+        option(
+            "MODEL",
+            "The second network of a property about two; default: the first one again.",
             autocompletion=complete_model,
             callback=check_model,
         ),
     ] = None,
-    budget: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit in seconds, with reading.")] = 60.0,
-    proof: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a proof of the answer (.json or .json.gz).")
-    ] = None,
+    budget: Annotated[float, option("SECONDS", "Time limit in seconds, with reading.")] = 60.0,
+    proof: Annotated[Path | None, option("FILE", "Write a proof of the answer (.json or .json.gz).")] = None,
     n_jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", metavar="N", help="Processes that share the search; default: this one alone."),
+        int | None, option("N", "Processes that share the search; default: this one alone.", "--jobs")
     ] = None,
     engine: Annotated[
         Engine | None,
-        typer.Option(
-            metavar="NAME",
-            help="Where the search runs: serial (this process), local processes or ray; with --jobs local.",
-        ),
+        option("NAME", "Where the search runs: serial (this process), local processes or ray; with --jobs local."),
     ] = None,
     address: Address = None,
     input_shape: InputShape = None,

@@ -12,7 +12,7 @@ import typer
 from creases._text import plural
 from creases.cli._options import HELP, TABLES, AsJson, check_model, complete_files, complete_model
 from creases.cli._sections import print_document
-from creases.cli.console import note, option_panels, out, print_json, print_next, repeat_command, show_progress
+from creases.cli.console import note, option, option_panels, out, print_json, print_next, repeat_command, show_progress
 from creases.errors import InputError
 
 (change_option,) = option_panels("Change the decision")
@@ -35,39 +35,24 @@ def explain_input(
         str | None, typer.Argument(metavar="INPUT", help="Comma-separated numbers, or an .npy file.")
     ] = None,
     row: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Instead of INPUT: a row of the folder's table, or of --rows, from 0."),
+        int | None, option("N", "Instead of INPUT: a row of the folder's table, or of --rows, from 0.")
     ] = None,
     rows: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="New rows: a file with the columns of the table.",
-            autocompletion=complete_files(*TABLES),
-        ),
+        option("FILE", "New rows: a file with the columns of the table.", autocompletion=complete_files(*TABLES)),
     ] = None,
     to: Annotated[
         str | None,
-        change_option(
-            metavar="GOAL", help='Class to reach, or a value such as ">= 30"; lists what would have to change.'
-        ),
+        change_option("GOAL", 'Class to reach, or a value such as ">= 30"; lists what would have to change.'),
     ] = None,
-    fix: Annotated[
-        list[str] | None, change_option(metavar="COLUMN", help="A column that cannot change; repeatable.")
-    ] = None,
-    count: Annotated[
-        int | None, change_option(metavar="N", help="Number of different answers.", show_default="1")
-    ] = None,
-    budget: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit for each proof.")] = 5.0,
-    input_shape: Annotated[
-        str | None, typer.Option(metavar="C,H,W", help="For a network: the shape of one input.")
-    ] = None,
+    fix: Annotated[list[str] | None, change_option("COLUMN", "A column that cannot change; repeatable.")] = None,
+    count: Annotated[int | None, change_option("N", "Number of different answers.", show_default="1")] = None,
+    budget: Annotated[float, option("SECONDS", "Time limit for each proof.")] = 5.0,
+    input_shape: Annotated[str | None, option("C,H,W", "For a network: the shape of one input.")] = None,
     detail: Annotated[
-        bool, typer.Option("--detail", help="Show the linear region of a row, its coefficients and units.")
+        bool, option("", "Show the linear region of a row, its coefficients and units.", "--detail")
     ] = False,
-    integer: Annotated[
-        bool, typer.Option("--integer", help="For the card of points: round points to whole numbers.")
-    ] = False,
+    integer: Annotated[bool, option("", "For the card of points: round points to whole numbers.", "--integer")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Explain a row's prediction, or a network's decision at one input.

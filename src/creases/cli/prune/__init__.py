@@ -51,61 +51,50 @@ def prune_model(
     data: Annotated[
         str | None,
         data_option(
-            metavar="DATA",
-            help="A table, or a built-in problem (see: creases problems): prune while the accuracy is preserved.",
+            "DATA",
+            "A table, or a built-in problem (see: creases problems): prune while the accuracy is preserved.",
             autocompletion=complete_data,
         ),
     ] = None,
     target: Annotated[
-        str | None, data_option(metavar="COLUMN", help="Column of the table with the classes; default: the last.")
+        str | None, data_option("COLUMN", "Column of the table with the classes; default: the last.")
     ] = None,
     box: Annotated[
-        str | None,
-        data_option(metavar="LO,HI,...", help="Range of the inputs: one for all, or one for each; default: unbounded."),
+        str | None, data_option("LO,HI,...", "Range of the inputs: one for all, or one for each; default: unbounded.")
     ] = None,
-    input_shape: Annotated[str | None, data_option(metavar="C,H,W", help="Shape of one input.")] = None,
+    input_shape: Annotated[str | None, data_option("C,H,W", "Shape of one input.")] = None,
     keep_accuracy: Annotated[
         float | None,
         method_option(
-            metavar="FRACTION",
-            help=f"Fraction of the original accuracy to preserve; default: {KEEP_ACCURACY}, with a size any.",
+            "FRACTION", f"Fraction of the original accuracy to preserve; default: {KEEP_ACCURACY}, with a size any."
         ),
     ] = None,
     parameters: Annotated[
         float | None,
         method_option(
-            metavar="SIZE",
-            help="Prune units down to this number of parameters, or to this fraction of them (such as 0.25).",
+            "SIZE", "Prune units down to this number of parameters, or to this fraction of them (such as 0.25)."
         ),
     ] = None,
     multiply_adds: Annotated[
         float | None,
         method_option(
-            metavar="SIZE",
-            help="Prune units down to this number of multiply-adds for one input, or to this fraction of them.",
+            "SIZE", "Prune units down to this number of multiply-adds for one input, or to this fraction of them."
         ),
     ] = None,
     method: Annotated[
-        Method,
-        method_option(
-            metavar="METHOD", help="channels (remove the least important units) or magnitude (smallest weights)."
-        ),
+        Method, method_option("METHOD", "channels (remove the least important units) or magnitude (smallest weights).")
     ] = Method.channels,
     per_step: Annotated[
         int | None,
-        method_option(
-            min=1, metavar="N", help="Units to remove at a time; default: 1, with a size a 32nd of those left."
-        ),
+        method_option("N", "Units to remove at a time; default: 1, with a size a 32nd of those left.", min=1),
     ] = None,
-    epochs: Annotated[int, method_option(min=0, metavar="N", help="Epochs of fine-tuning after each removal.")] = 1,
-    lr: Annotated[float, method_option(metavar="RATE", help="Learning rate of the fine-tuning (Adam).")] = 1e-3,
-    seed: Annotated[
-        int, method_option(metavar="N", help="Random seed of the train/validation split and the order of samples.")
-    ] = 0,
+    epochs: Annotated[int, method_option("N", "Epochs of fine-tuning after each removal.", min=0)] = 1,
+    lr: Annotated[float, method_option("RATE", "Learning rate of the fine-tuning (Adam).")] = 1e-3,
+    seed: Annotated[int, method_option("N", "Random seed of the train/validation split and the order of samples.")] = 0,
     out: Annotated[
-        Path | None, output_option(metavar="FILE", help="Write the pruned network to a .safetensors or .onnx file.")
+        Path | None, output_option("FILE", "Write the pruned network to a .safetensors or .onnx file.")
     ] = None,
-    record: Annotated[Path | None, output_option(metavar="FILE", help="Write all steps to a .json file.")] = None,
+    record: Annotated[Path | None, output_option("FILE", "Write all steps to a .json file.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Shrink a network and keep its function or its accuracy.
