@@ -194,10 +194,9 @@ class ColumnSummary:
 
 def fit_inputs(kinds: Sequence[ColumnKind], summaries: Sequence[ColumnSummary], missing: str) -> list[ColumnEncoding]:
     """Return how inputs become numbers, by what all rows tell of them."""
-    most = most_levels([each.counts for kind, each in zip(kinds, summaries, strict=True)
-                        if each.counts is not None and kind.codec.has_levels])  # fmt: skip
-    encodings = []
-    for kind, each in zip(kinds, summaries, strict=True):
+    pairs, encodings = [*zip(kinds, summaries, strict=True)], []
+    most = most_levels([each.counts for kind, each in pairs if each.counts is not None and kind.codec.has_levels])
+    for kind, each in pairs:
         if each.counts is not None:
             learned = fit_category(each.counts, missing, most, n_others=each.n_others)
             if isinstance(kind.codec, Lookup):

@@ -41,10 +41,6 @@ def _read_codes(words: Sequence[str], param: str) -> dict[str, list[float]]:
     return codes
 
 
-def _write_codes(codes: Mapping[str, Sequence[float]]) -> list[str]:
-    return [f"{name}={code:g}" for name, numbers in codes.items() for code in numbers]
-
-
 #: Columns, in options that may be repeated and may each hold several, with commas between.
 NAMES: dict[str, Any] = {
     "type": list[str],
@@ -94,7 +90,7 @@ class ReadOptions:
         flag="--code",
         type=list[str],
         read=_read_codes,
-        write=_write_codes,
+        write=lambda codes: [f"{name}={code:g}" for name, numbers in codes.items() for code in numbers],
     )
     missing_marks: Sequence[str] | None = option(
         None,
@@ -111,8 +107,7 @@ class ReadOptions:
         "indicate",
         "Missing values: indicate (fill with the mean and add an indicator column), mean (fill with the mean, or the "
         "most frequent category), drop (drop the rows), or error.\n"
-        "With indicate, missing is a value of its own in a category. Rows without a target are dropped, except with "
-        "error, which refuses missing values.",
+        "With indicate, missing is a value of its own in a category. Rows without a target are dropped but with error.",
         "HOW",
         choices=MISSING,
     )
@@ -149,16 +144,15 @@ class ReadOptions:
 
         check_choice(self.task or TASKS[0], TASKS, "task")
         check_choice(self.missing, MISSING, "missing")
-        checks = {"inputs": optional(sequence()), "drop": sequence(), "kinds": optional(DICT), "codes": optional(DICT)}
-        checks |= {"missing_marks": optional(sequence(STRING)), "header": optional(BOOL)}
-        for name, kind in checks.items():
+        checks = {"inputs": sequence(), "kinds": DICT, "codes": DICT, "missing_marks": sequence(STRING), "header": BOOL}
+        for name, kind in ({name: optional(kind) for name, kind in checks.items()} | {"drop": sequence()}).items():
             check_argument(getattr(self, name), kind, name)
 
     @property
     def aside(self) -> dict[str, str | int]:
         """The columns that say something of rows, by what they are for."""
-        uses = {"weight": self.weight, "exposure": self.exposure, "groups": self.groups, "time": self.time}
-        return {use: column for use, column in uses.items() if column is not None}
+        uses = ("weight", "exposure", "groups", "time")
+        return {use: column for use in uses if (column := getattr(self, use)) is not None}
 
     @property
     def marks(self) -> tuple[str, ...] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -384,12 +385,8 @@ def read_head(engine: Engine, files: TableFiles) -> Head:
     """Return some rows, spread over the files, the same on any engine."""
     parts = np.unique(np.linspace(0, files.n_tasks - 1, min(KIND_PARTS, files.n_tasks)).astype(int)).tolist()
     run = 0 if len(parts) == KIND_PARTS else -(-KIND_ROWS // KIND_RUNS)
-    head: Head = sum_blocks(engine, _same, HeadReader(files, parts, -(-KIND_ROWS // len(parts)), run))
+    head: Head = sum_blocks(engine, copy, HeadReader(files, parts, -(-KIND_ROWS // len(parts)), run))
     return head if len(parts) == files.n_tasks else replace(head, is_all=False)
-
-
-def _same(head: Head) -> Head:
-    return head
 
 
 def first_rows(batches: Iterable[pa.RecordBatch], limit: int) -> tuple[list[pa.RecordBatch], bool]:

@@ -54,9 +54,7 @@ class PlaceObserver:
         """Run one batch forwards, and from the loss back to the consumers' outputs."""
         recorder = TensorRecorder(self.in_place)
         observation = self._observe_once(x, target, recorder)
-        if all(
-            x._version == version for x, version in recorder.tensors
-        ):  # else it runs again, with copies
+        if all(x._version == version for x, version in recorder.tensors):  # else it runs again, with copies
             return observation
         self.in_place = True
         return self._observe_once(x, target, TensorRecorder(True))
