@@ -144,12 +144,8 @@ class TableSettings(ReadOptions, ABC):
             if isinstance(value, bool):
                 words.append(flag if value else flag.replace("--", "--no-", 1))
             else:
-                texts = entry.write(value)
-                words += (
-                    [f"{flag}={text}" for text in texts]
-                    if name == "missing_marks"
-                    else [word for text in texts for word in (flag, text)]
-                )
+                for text in entry.write(value):  # one that begins with a dash is no option
+                    words += [f"{flag}={text}"] if text[:1] in ("", "-") else [flag, text]
         return shlex.join(["creases", self.verb, *words, "--out", folder])
 
     def save(self, folder: Path) -> None:
