@@ -21,13 +21,13 @@ class PrintedCard:
                 self.means = {name: value for name, _, value in (pair.rpartition(" as ") for pair in pairs)}
         self.rare = {}
         for line in self.notes:
-            if rare := re.fullmatch(r"Rare values of (.+?): (.+)\.", line):
+            if rare := re.fullmatch(r"Other values of (.+?): (.+)\.", line):
                 self.rare[rare[1]] = rare[2].split("; ")
         self.blocks = [_Block(block) for block in blocks]
 
     def sums(self, row: dict[str, Any]) -> dict[str, float]:
         """Return the sum of points by what it is for."""
-        row = {name: "rare values" if cell in self.rare.get(name, ()) else cell for name, cell in row.items()}
+        row = {name: "other values" if cell in self.rare.get(name, ()) else cell for name, cell in row.items()}
         total: dict[str, float] = {}
         for block in self.blocks:
             for name, points in block.add(row, self.means).items():
@@ -105,7 +105,7 @@ def _weights(title: str, places: list[str], row: dict[str, Any], means: dict[str
             return [float(place == "missing") for place in places]
         key = next((key for key in means if key == column or key.startswith((f"{column} ", f"{column}="))), None)
         if key is None:
-            extra = "other values" if "other values" in places else "anything else"
+            extra = "a new value" if "a new value" in places else "anything else"
             return [float(place == extra) for place in places]
         raise AssertionError(f"{column} is missing, and the table has no missing values there")
     if part:
@@ -116,7 +116,7 @@ def _weights(title: str, places: list[str], row: dict[str, Any], means: dict[str
     numbers = [_position(place) for place in places]
     x = _position(str(cell))
     if x is None or all(number is None for number in numbers):
-        extra = "other values" if "other values" in places else "anything else"
+        extra = "a new value" if "a new value" in places else "anything else"
         return [float(place == extra) for place in places]
     known = [(number, k) for k, number in enumerate(numbers) if number is not None]
     weights = [0.0] * len(places)

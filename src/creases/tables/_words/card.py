@@ -15,7 +15,7 @@ from creases._text import common_decimals, format_fixed, format_percent, format_
 from creases._typing import Floats, Ints
 from creases.errors import InputError
 from creases.tables._columns.axes import number_text
-from creases.tables._columns.codec import unused_name
+from creases.tables._columns.codec import UNKNOWN, unused_name
 from creases.tables._columns.levels import Levels
 from creases.tables._model.schema import RowFunction
 from creases.tables._stages.model import Plane
@@ -41,8 +41,8 @@ TIE = 1e-9
 #: The largest change of a value by the digits that are printed, as a share of the range, and of a probability.
 CLOSE, CLOSE_CHANCE = 1e-3, 0.01
 
-#: What a card calls a value that is missing, those of a category that are pooled, and those that it does not name.
-MISSING, RARE, OTHER = "missing", "rare values", "other values"
+#: What a card calls a value that is missing.
+MISSING = "missing"
 
 
 #: Encoded rows (n, d) to the scores (n, m) that they add.
@@ -260,7 +260,7 @@ class PointsCard(Described):
             notes.append(f"A missing number counts as its mean: {', '.join(means)}.")
         for term in used:
             if term.column.rare:
-                notes.append(f"Rare values of {term.column.name}: {'; '.join(term.column.rare)}.")
+                notes.append(f"Other values of {term.column.name}: {'; '.join(term.column.rare)}.")
         if terms.is_binary:
             chances = probability(terms, np.array(LOOKUP, float)[:, None])[:, 1]
             pairs = [f"{points:+d}: {format_percent(chance)}" for points, chance in zip(LOOKUP, chances, strict=True)]
@@ -419,8 +419,7 @@ def plane_entry(terms: CurveTerms, plane: Plane, share: float) -> Entry:
             return level_reading(terms, term)
         title, texts = feature.name, ("yes", "no")  # of one input alone
         if feature.is_level:
-            level = RARE if feature.is_pooled else term.levels[term.features.index(feature)]
-            title, texts = feature.column, (level, "anything else")
+            title, texts = feature.column, (term.levels[term.features.index(feature)], "anything else")
         return Reading(title, np.array(inputs[:1]), texts, np.array([[1.0], [0.0]]), np.zeros(0))
 
     first, second = sorted(plane.inputs, key=lambda inputs: terms.encoding.features[inputs[0]].is_numeric)
@@ -482,9 +481,7 @@ def level_reading(terms: CurveTerms, term: ColumnTerm) -> Reading:
             texts, cells = [*texts, MISSING], np.concatenate([cells, [[column.means[0], 1.0][: len(own)]]])
         return Reading(column.name, np.array(own), tuple(texts), cells, np.zeros(0))
     texts = [text for text, _ in term.values]
-    if column.rare and term.codec.has_levels:
-        texts[-1] = unused_name(RARE, term.levels)
-    texts.append(unused_name(OTHER, texts))
+    texts.append(unused_name(UNKNOWN, texts))
     cells = np.stack([*(cell for _, cell in term.values), np.zeros(len(inputs))])
     if terms.encoding.missing == "mean" and column.n_missing and column.common in texts:
         cells = np.concatenate([cells, cells[[texts.index(column.common)]]])
