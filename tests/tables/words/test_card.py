@@ -91,6 +91,18 @@ def test_values_that_the_table_did_not_have_have_a_place():
     assert [printed.sums(row)["points"] for row in new] == pytest.approx(expected, abs=1e-9)
 
 
+def test_pooled_and_unknown_values_are_called_as_in_the_models_words():
+    towns = ["big"] * 60 + [f"small {k}" for k in range(60)]
+    text = "town,y\n" + "".join(f"{town},{k + 0.5}\n" for k, town in enumerate(towns))
+    curves = {"town=big": ([0, 1], [0, 1.0]), "town=other values": ([0, 1], [0, -2.0])}
+    model, problem = make_model(text, curves, kinds={"town": "category"})
+    card = points_card(model, X=problem.X)
+    assert "  at        big  a new value  other values" in card.lines()
+    assert any(line.startswith("Other values of town: small 0; small 1; ") for line in card.lines())
+    rows = [{"town": "big"}, {"town": "small 7"}, {"town": "elsewhere"}]
+    assert [PrintedCard(str(card)).sums(row)["points"] for row in rows] == [1.0, -2.0, 0.0]
+
+
 def test_the_card_of_a_small_model():
     model, problem = make_model(TEXT, CURVES, intercept=10)
     assert points_card(model, X=problem.X).lines() == [
