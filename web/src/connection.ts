@@ -93,7 +93,7 @@ export function connect(fresh: () => void): Source {
         slice.value = 0;
         moment.value = Math.max(0, message.run.moments.length - 1);
         if (!again) return;
-        adopt(message.problem ?? {}); // the page was reloaded, or opened anew
+        adopt(message.problem ?? {}); // the page was reloaded, or opened again
         fromAddress();
       });
       again = false;
