@@ -47,10 +47,10 @@ def parts_of_fit(
     """
     basis = fit.basis.curves
     fit, taken = _purify_units(fit, rows)
-    functions, shift = _functions(basis, fit.weights[: len(basis.penalty)], inputs)
+    functions, shift = _functions(basis, fit.weights[: len(basis.penalty)], inputs, np.arange(len(basis.knots)))
     intercept = fit.offset + shift
     curves = []
-    for j, function in enumerate(functions):
+    for j, function in functions.items():
         own = np.flatnonzero(basis.feature == j)
         mean = (means[own] - basis.functions_of(j, function.knots[:1])[0]) @ fit.weights[own]  # it starts at 0
         intercept = intercept + mean
@@ -92,15 +92,17 @@ def _center_levels(curves: Sequence[Curve], inputs: Inputs, dense: Fit, scale: F
     return result
 
 
-def _functions(basis: CurveBasis, weights: Floats, inputs: Inputs) -> tuple[list[PiecewiseLinear], Floats]:
-    """Return a sum (p, m) of a basis' functions as functions of each input that start at 0, and their constant (m,)."""
-    functions, constant = [], np.zeros(weights.shape[1])
+def _functions(
+    basis: CurveBasis, weights: Floats, inputs: Inputs, among: Ints
+) -> tuple[dict[int, PiecewiseLinear], Floats]:
+    """Return a sum (p, m) of functions of some inputs as functions of each that start at 0, and their constant (m,)."""
+    functions, constant = {}, np.zeros(weights.shape[1])
     steps: dict[int, Floats] = {}
-    for j in range(len(basis.knots)):
+    for j in among.tolist():
         knots = basis.all_knots(j)
         values = basis.functions_of(j, knots) @ weights[basis.feature == j]
         constant = constant + values[0]
-        functions.append(PiecewiseLinear(knots, values - values[0], not inputs.is_numeric[j]))
+        functions[j] = PiecewiseLinear(knots, values - values[0], not inputs.is_numeric[j])
         fill = basis.functions_of(j, inputs.fills[j : j + 1])[0] @ weights[basis.feature == j]
         for gap in basis.gaps[j].tolist():  # where an input is missing its functions are 0
             steps[gap] = steps.get(gap, np.zeros_like(fill)) + fill
@@ -123,9 +125,9 @@ def _planes(fit: Fit, inputs: Inputs, scale: Floats) -> list[Plane]:
     curves, result = fit.basis.curves, []
     for plane, place in zip(fit.basis.planes, fit.basis.places, strict=False):
         weights = fit.weights[place] * (scale / plane.scale)
-        margins, shift = _functions(curves, -plane.margin @ weights, inputs)
-        by_input = {j: margins[j] for j in curves.with_gaps(plane.hinges.features).tolist()}
-        result.append(Plane(plane.hinges, weights, by_input, shift - plane.offset @ weights))
+        read = curves.with_gaps(plane.hinges.features)
+        margins, shift = _functions(curves, -plane.margin @ weights, inputs, read)
+        result.append(Plane(plane.hinges, weights, margins, shift - plane.offset @ weights))
     return result
 
 
@@ -151,9 +153,8 @@ def _units(fit: Fit, taken: Floats, inputs: Inputs, scale: Floats) -> Units | No
     if units is None:
         return None
     outputs = fit.weights[-len(units) :] / units.deviation[:, None] * scale
-    functions, shift = _functions(curves, -taken * scale, inputs)
-    own = curves.with_gaps(np.unique(curves.feature[taken.any(axis=1)]))
-    margins = {j: functions[j] for j in own.tolist()}
+    read = curves.with_gaps(np.unique(curves.feature[taken.any(axis=1)]))
+    margins, shift = _functions(curves, -taken * scale, inputs, read)
     reasons = tuple(
         replace(reason, errors=tuple((np.array(reason.errors) * scale).tolist()) if reason.errors else ())
         for reason in units.reasons

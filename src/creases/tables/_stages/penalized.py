@@ -485,7 +485,7 @@ def invert(A: Floats) -> Floats:
         factor, failed = dpotrf(A + size * np.eye(len(A)), lower=1)
     if failed:
         raise np.linalg.LinAlgError("the matrix is not positive definite")
-    lower, _ = dpotri(factor, lower=1, overwrite_c=1)
-    inverse = np.tril(lower)
-    inverse += np.tril(inverse, -1).T
+    lower, _ = dpotri(factor, lower=1, overwrite_c=1)  # above the diagonal it is 0, as the factor is
+    inverse = lower + lower.T
+    inverse[np.diag_indices_from(inverse)] = np.diag(lower)
     return np.asarray(inverse)

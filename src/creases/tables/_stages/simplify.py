@@ -21,6 +21,9 @@ NEGLIGIBLE = 0.02
 #: Lines above which those without an effect are left out early.
 MANY_LINES = 100
 
+#: Fraction of the functions that are left from which on those that are gone leave the matrices.
+SHRINK = 0.8
+
 #: By how much leaving out bends may change the predictions, in multiples of their variance.
 TOLERANCE = 0.03
 
@@ -34,29 +37,34 @@ def eliminate(fit: Fit, rows: Rows) -> Bools:
     """
     mask = _live_functions(fit.basis, fit.effective)
     chosen = np.flatnonzero(mask)
-    forms = prediction_forms(fit, rows)
-    inverses = np.stack([invert(gram[np.ix_(chosen, chosen)]) for gram in forms])  # (m, q, q)
+    inverses = np.stack([invert(gram[np.ix_(chosen, chosen)]) for gram in prediction_forms(fit, rows)])  # (m, q, q)
     weights = fit.weights[chosen].T.copy()  # (m, q)
     kept = np.ones(len(chosen), bool)
     needs = _needed_lines(fit.basis, chosen)
+    readers = needs.sum(axis=0)  # that are kept
     is_line = chosen < len(fit.basis.curves.lines)
     left = TOLERANCE * fit.noise * fit.freedom
+    places = np.arange(len(chosen))  # of those that the matrices still have
     while True:
         is_last = is_line & ((kept & is_line).sum() == 1)  # a basis has a line
-        places = np.flatnonzero(kept & ~is_last & ~(needs & kept[:, None]).any(axis=0))
-        if not len(places):
+        can_go = np.flatnonzero((kept & ~is_last & (readers == 0))[places])
+        if not len(can_go):
             break
-        variances = np.einsum("mpp->mp", inverses)[:, places]
-        costs = (weights[:, places] ** 2 / variances.clip(1e-300)).sum(axis=0)
-        j = int(places[costs.argmin()])
+        variances = np.einsum("mpp->mp", inverses)[:, can_go]
+        costs = (weights[:, can_go] ** 2 / variances.clip(1e-300)).sum(axis=0)
+        k = int(can_go[costs.argmin()])
         left -= float(costs.min())
         if left < 0:
             break
-        column = inverses[:, :, j].copy()  # (m, p)
-        pivot = column[:, j].clip(1e-300)
-        weights -= column * (weights[:, j] / pivot)[:, None]
+        column = inverses[:, :, k].copy()
+        pivot = column[:, k].clip(1e-300)
+        weights -= column * (weights[:, k] / pivot)[:, None]
         inverses -= column[:, :, None] * (column / pivot[:, None])[:, None, :]
-        kept[j] = False
+        kept[places[k]] = False
+        readers -= needs[places[k]]
+        still = np.flatnonzero(kept[places])
+        if len(still) < SHRINK * len(places):  # smaller matrices take less time
+            places, weights, inverses = places[still], weights[:, still], inverses[:, still][:, :, still]
     mask[chosen] = kept
     return mask
 
