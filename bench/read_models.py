@@ -419,7 +419,10 @@ def judge(seed: int) -> dict[str, Any]:
         rounded = model is not None and any(isinstance(part, Plain) for part in model.modules())
         if not found and model is not None and not rounded and differs(J, torch_jacobians(model, x)[1], 1e-5):
             found = "Jacobians of torch"
-    found = found or read_again(net, x)
+    try:
+        found = found or read_again(net, x)
+    except Exception as problem:
+        return record | {"outcome": "TRACEBACK", "reason": f"its own export: {type(problem).__name__}: {problem}"}
     return record | {"outcome": f"WRONG {found}" if found else "equal"}
 
 

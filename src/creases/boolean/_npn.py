@@ -13,8 +13,8 @@ from creases._compiled import jit
 from creases._schema import INTEGER
 from creases._typing import Words
 from creases._validation import check_arguments
-from creases.boolean._functions import all_inputs, check_bits, check_functions
-from creases.boolean._walk import walk
+from creases.boolean._functions import check_bits, check_functions
+from creases.boolean._walk import sources, walk
 
 
 class NpnClasses(NamedTuple):
@@ -103,16 +103,14 @@ def _by_halves(functions: NDArray[np.uint32], early: bool = False) -> tuple[NDAr
 @lru_cache
 def _transformations_of_4() -> tuple[NDArray[np.uint16], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint16]]:
     """Return all transformations of functions of 4 bits to the least of their class, as in ``least_by_halves``."""
-    images_walk = walk(4, reversals=True)
-    bits = (all_inputs(4)[None, :, :] ^ (images_walk.signs[:, None, :] < 0)) << images_walk.inputs[:, None, :]
-    sources = bits.sum(axis=2)  # (384, 16): bit x of image k is bit sources[k, x] of the function
+    origins = sources(4, True)  # (384, 16): bit x of image k is bit origins[k, x] of the function
     bytes_ = np.arange(256)
-    parts: NDArray[Any] = np.zeros((2 * len(sources), 2, 256), np.uint16)
+    parts: NDArray[Any] = np.zeros((2 * len(origins), 2, 256), np.uint16)
     for high in (0, 1):
-        bit = np.where(sources // 8 == high, sources % 8, 8)[:, :, None]  # bit 8 of a byte is 0
-        parts[: len(sources), high] = ((bytes_ >> bit & 1) << np.arange(16)[:, None]).sum(axis=1)
-    parts[len(sources) :] = parts[: len(sources)]
-    parts[len(sources) :, 0] ^= 0xFFFF  # with the output negated
+        bit = np.where(origins // 8 == high, origins % 8, 8)[:, :, None]  # bit 8 of a byte is 0
+        parts[: len(origins), high] = ((bytes_ >> bit & 1) << np.arange(16)[:, None]).sum(axis=1)
+    parts[len(origins) :] = parts[: len(origins)]
+    parts[len(origins) :, 0] ^= 0xFFFF  # with the output negated
     functions = np.arange(1 << 16)
     images = parts[:, 0, functions & 255] ^ parts[:, 1, functions >> 8]  # (768, 65536)
     canonical = images.min(axis=0)

@@ -82,15 +82,13 @@ def cells(planes: Ints, rays: Ints, max_rays: int) -> Ints:
     stack = np.zeros((waiting, max_rays, n), np.int64)
     tight = np.zeros((waiting, max_rays, (len(planes) + 63) >> 6), np.uint64)
     sizes, met, sides = np.zeros(waiting, np.int64), np.zeros(waiting, np.int64), np.zeros(max_rays, np.int64)
-    points, count = np.zeros((1024, n), np.int64), 0
+    points, count = np.zeros((1 << 17, n), np.int64), 0  # enough for n = 6
     for k in range(len(rays)):
         for i in range(n):
             stack[0, k, i] = rays[k, i]
     sizes[0], top = len(rays), 0
     while top >= 0:
         if met[top] == len(planes):
-            if count == len(points):
-                points = _enlarge(points)
             for k in range(sizes[top]):
                 for i in range(n):
                     points[count, i] += stack[top, k, i]
@@ -105,15 +103,6 @@ def cells(planes: Ints, rays: Ints, max_rays: int) -> Ints:
                 met[top + 1] = met[top]
                 top += 1
     return points[:count]
-
-
-@jit_internal
-def _enlarge(rows: Ints) -> Ints:
-    longer = np.zeros((2 * rows.shape[0], rows.shape[1]), np.int64)
-    for k in range(rows.shape[0]):
-        for i in range(rows.shape[1]):
-            longer[k, i] = rows[k, i]
-    return longer
 
 
 @jit_internal

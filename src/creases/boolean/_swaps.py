@@ -16,7 +16,7 @@ from creases._validation import as_array, check_count
 from creases.boolean._functions import Bits, all_inputs, check_bits, check_function, truth_table
 from creases.boolean._npn import npn_classes
 from creases.boolean._orderings import subset_sum_orderings
-from creases.boolean._walk import walk
+from creases.boolean._walk import sources, walk
 from creases.errors import InputError
 
 
@@ -96,7 +96,7 @@ def swaps(f: int, n: int) -> Swaps:
     identity = np.arange(1 << n, dtype=np.uint8)[None]
     fewest, weights = 1 << n, np.zeros(n, np.int64)
     images_walk = walk(n, reversals=False)
-    for start, images in _blocks(truth_table(check_function(f, n), n)[_sources(n)]):
+    for start, images in _blocks(truth_table(check_function(f, n), n)[sources(n, False)]):
         results = fewest_changes(images, identity, fewest - 1, *_tree(n)[:-1])[:, : len(images_walk.inputs) - start]
         which = np.flatnonzero(results[0] >= 0)
         if len(which):
@@ -132,11 +132,11 @@ def class_swaps(n: int, *, n_jobs: int = 2, progress: Progress | None = None) ->
     check_bits(n, 5, "to list all classes")
     n_jobs = check_count(n_jobs, "n_jobs")
     representatives = npn_classes(n).representatives
-    sources, tree = _sources(n), _tree(n)
+    images, tree = sources(n, False), _tree(n)
     values = np.zeros(len(representatives), np.uint8)
 
     def fewest(functions: NDArray[np.uint64]) -> Ints:
-        changes: Ints = fewest_changes(functions, sources, (1 << n) - 1, *tree[:-1])[0]
+        changes: Ints = fewest_changes(functions, images, (1 << n) - 1, *tree[:-1])[0]
         return changes
 
     pool = ThreadPoolExecutor(n_jobs)
@@ -184,15 +184,6 @@ def _tree(n: int) -> _Tree:
         after=after,
         leaves=ends - 1,
     )
-
-
-@lru_cache
-def _sources(n: int) -> NDArray[np.uint8]:
-    """Return which input of a function is input x of each of its images, (images, 2^n), without reversals."""
-    images_walk = walk(n, reversals=False)
-    bits = all_inputs(n)[None, :, :] ^ (images_walk.signs < 0)[:, None, :]
-    sources: NDArray[np.int64] = (bits << images_walk.inputs[:, None, :]).sum(axis=2)
-    return sources.astype(np.uint8)
 
 
 def _blocks(tables: Bits) -> Iterator[tuple[int, NDArray[np.uint64]]]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Words
+from creases.boolean._functions import all_inputs
 
 
 class Walk(NamedTuple):
@@ -51,6 +52,14 @@ def walk(n: int, reversals: bool) -> Walk:
         inputs=np.array([row[0] for row in rows]),
         signs=np.array([row[1] for row in rows]),
     )
+
+
+@lru_cache
+def sources(n: int, reversals: bool) -> NDArray[np.uint8]:
+    """Return which input of a function is input x of each of its images: (images, 2^n)."""
+    images = walk(n, reversals)
+    bits: NDArray[np.int64] = (all_inputs(n)[None] ^ (images.signs < 0)[:, None]) << images.inputs[:, None]
+    return bits.sum(axis=2).astype(np.uint8)
 
 
 def _plain_changes(n: int) -> list[int]:

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import creases
-from agreement import seeded
+from agreement import Lambda, seeded
 from creases.errors import FileError
 from one_step import NETWORKS
 
@@ -30,6 +30,7 @@ MODELS = {
     "perceptron": (lambda: nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 3)), (4,)),
     "branches": (Branches, (4,)),
     "nothing": (nn.Identity, (3,)),
+    "an empty part": (lambda: Lambda(lambda x: torch.cat([x.relu(), x[:, 4:].abs()], dim=1)), (4,)),
 }
 
 
