@@ -194,15 +194,13 @@ def piece_batches(program: Program, x: Tensor, memory: int) -> Iterator[Piece]:
     block = max(1, block)
     for start in range(0, len(x), block):
         part = x[start : start + block]
-        yield _by_directions(program, part) if by_directions else _by_outputs(program, part)
-
-
-def _by_directions(program: Program, x: Tensor) -> Piece:
-    with torch.no_grad():
-        origin = x.new_zeros(program.n_in)
-        basis = torch.eye(program.n_in, dtype=x.dtype, device=x.device)
-        J, y = slice_pieces(program, forward_sides(program, x), origin, basis)
-        return Piece(J.expand(len(x), -1, -1), y.expand(len(x), -1))
+        if not by_directions:
+            yield _by_outputs(program, part)
+            continue
+        with torch.no_grad():
+            basis = torch.eye(program.n_in, dtype=x.dtype, device=x.device)
+            J, y = slice_pieces(program, forward_sides(program, part), x.new_zeros(program.n_in), basis)
+        yield Piece(J.expand(len(part), -1, -1), y.expand(len(part), -1))
 
 
 def _by_outputs(program: Program, x: Tensor) -> Piece:
@@ -234,18 +232,12 @@ def _differentiable_output(program: Program, x: Tensor) -> Tensor:
         step = program.steps[i]
         if i + 1 in windows:
             return inputs[0]
-        if step.op == "choice" and step.inputs[0] in windows:
-            return _window_maxima(
-                inputs[0].flatten(1), windows[step.inputs[0]].tensors["index"].flatten(0, -2), step.shape
-            )
-        return step.apply(inputs)
+        if step.op != "choice" or step.inputs[0] not in windows:
+            return step.apply(inputs)
+        entries, index = inputs[0].flatten(1), windows[step.inputs[0]].tensors["index"].flatten(0, -2)  # (units, K)
+        with torch.no_grad():
+            side = entries[:, index].argmax(dim=-1, keepdim=True)  # (b, units, 1)
+            place = torch.take_along_dim(index[None], side, dim=2).squeeze(-1)
+        return entries.gather(1, place).reshape(-1, *step.shape)
 
     return propagate(program, {0: x}, apply_step)[len(program.steps)]
-
-
-def _window_maxima(entries: Tensor, windows: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Return the largest entry of each window: (b, *shape) from entries (b, n) and their indices (units, K)."""
-    with torch.no_grad():
-        side = entries[:, windows].argmax(dim=-1, keepdim=True)  # (b, units, 1)
-        place = torch.take_along_dim(windows[None], side, dim=2).squeeze(-1)
-    return entries.gather(1, place).reshape(-1, *shape)

@@ -58,8 +58,9 @@ def walk(n: int, reversals: bool) -> Walk:
 def sources(n: int, reversals: bool) -> NDArray[np.uint8]:
     """Return which input of a function is input x of each of its images: (images, 2^n)."""
     images = walk(n, reversals)
-    bits: NDArray[np.int64] = (all_inputs(n)[None] ^ (images.signs < 0)[:, None]) << images.inputs[:, None]
-    return bits.sum(axis=2).astype(np.uint8)
+    bits = (all_inputs(n)[None] ^ (images.signs < 0)[:, None]) << images.inputs[:, None]
+    numbers: NDArray[np.uint8] = bits.sum(axis=2).astype(np.uint8)
+    return numbers
 
 
 def _plain_changes(n: int) -> list[int]:

@@ -30,6 +30,7 @@ MODELS = {
     "perceptron": (lambda: nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 3)), (4,)),
     "branches": (Branches, (4,)),
     "nothing": (nn.Identity, (3,)),
+    "empty parts": (lambda: Lambda(lambda x: torch.cat([x, torch.cat([x[:, 4:], x[:, 4:]], 1)], 1)), (4,)),
     "an empty part": (lambda: Lambda(lambda x: torch.cat([x.relu(), x[:, 4:].abs()], dim=1)), (4,)),
 }
 

@@ -202,6 +202,12 @@ def test_operators_agree_with_the_reference_evaluator(case, shape, constants, op
     ("case", "shape", "constants", "expected"),
     [
         (node("GlobalMaxPool", "x"), (3, 8), {}, lambda x: x.amax(2, keepdim=True)),
+        (  # which it does not run
+            node("MaxPool", "x", kernel_shape=[3], auto_pad="SAME_UPPER"),
+            (3, 8),
+            {},
+            lambda x: F.max_pool1d(x, 3, 1, 1),
+        ),
         (
             node("MaxPool", "x", kernel_shape=[2, 2], pads=[1, 1, 1, 1], ceil_mode=1),
             IMAGE,
@@ -226,6 +232,12 @@ def test_operators_that_the_evaluator_computes_otherwise_agree_with_torch(case, 
     x, weights = points(shape), map(torch.from_numpy, constants.values())
     net = creases.read(model([case], ["batch", *shape], constants))
     torch.testing.assert_close(net(x), expected(x, *weights), rtol=1e-12, atol=1e-12)
+
+
+def test_a_padding_that_runtimes_read_differently_is_refused() -> None:
+    transposed = node("ConvTranspose", "x w", strides=[2], auto_pad="SAME_LOWER")
+    with pytest.raises(ReadError, match="its stride is longer than its kernel"):
+        creases.read(model([transposed], ["batch", 3, 8], {"w": f(3, 2, 1)}))
 
 
 def test_entries_are_gathered_by_indices_that_the_graph_computes() -> None:

@@ -247,11 +247,12 @@ class _CouplingSurvey(Survey):
         """Fix the channels of layers whose tensors cannot be cut: shared, computed, or not used as a layer's."""
         for path in dict.fromkeys([*self.flow.first, *self.flow.columns]):
             layer = self.twin.get_submodule(path)
-            made = output_tensors(layer).tensors if isinstance(layer, AFFINE_LAYERS) else ()
             read: list[int] = self.flow.columns[path].tolist() if path in self.flow.columns else []
-            for names, units in ((made, self.tracker.output_units(path)), (input_tensors(layer).tensors, read)):
-                reasons = (fixed_tensor_reason(layer, path, name, self.shared) for name, _ in names)
-                if why := next(filter(None, reasons), ""):
+            sides = [(input_tensors(layer), read)]
+            if isinstance(layer, AFFINE_LAYERS):
+                sides.insert(0, (output_tensors(layer), [*self.tracker.output_units(path)]))
+            for side, units in sides:
+                if why := fixed_tensor_reason(layer, path, side, self.shared):
                     self.tracker.fix(units, why)
         unused = [path for path in self.flow.first if path not in self.flow.columns]
         self.tracker.refuse(unused, "forward does not call it as a layer")

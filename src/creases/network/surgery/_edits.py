@@ -270,16 +270,6 @@ def example(model: nn.Module, input_shape: Sequence[int] | None, X: Tensor | Non
 
 
 @contextmanager
-def explain_failed_run(x: Tensor, X: Tensor | None) -> Iterator[None]:
-    """Turn what a model raises on its :func:`example` into an error that names the argument to check."""
-    try:
-        yield
-    except Exception as problem:
-        shape, source = tuple(x.shape), "input_shape" if X is None else "the shape of X"
-        raise InputError("model", f"run on an example of shape {shape}", f"{problem}", f"check {source}") from None
-
-
-@contextmanager
 def without_side_effects() -> Iterator[None]:
     """Disable gradients, and restore the state of random numbers at the end."""
     started = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -128,12 +127,15 @@ def shared_parameters(model: nn.Module) -> set[int]:
     return {key for key, count in uses.items() if count > 1}
 
 
-def fixed_tensor_reason(layer: nn.Module, path: str, name: str, shared: set[int]) -> str:
-    """Return why entries of a layer's tensor can be neither added nor removed; "" if they can."""
+def fixed_tensor_reason(layer: nn.Module, path: str, side: UnitTensors, shared: set[int]) -> str:
+    """Return why entries of a layer's tensors can be neither added nor removed; "" if they can."""
     owned = {**layer._parameters, **layer._buffers}
-    if getattr(layer, name, None) is not None and owned.get(name) is None:
-        return f"{path}.{name} is computed (weight norm or another parametrization); remove that first"
-    return f"{path}.{name} is shared with another layer" if id(owned.get(name)) in shared else ""
+    for name, _ in side.tensors:
+        if getattr(layer, name, None) is not None and owned.get(name) is None:
+            return f"{path}.{name} is computed (weight norm or another parametrization); remove that first"
+        if id(owned.get(name)) in shared:
+            return f"{path}.{name} is shared with another layer"
+    return ""
 
 
 _REFRESH = "call places(model) again, or use the place of the last edit's certificate"
@@ -200,47 +202,23 @@ def _per_entry(layer: nn.Module, name: str, axis: int) -> int:
     return 0 if parameter is None else parameter.numel() // parameter.shape[axis]
 
 
-# Plans that change the width of a place: rows of the producer, entries of carriers and columns of consumers.
-
 #: New entries of a layer's tensor along its unit axis, by the layer's path and the tensor's name.
 Values = dict[tuple[str, str], Tensor]
 
 
 def plan_addition(model: nn.Module, place: Place, k: int, values: Values, optimizer: Optimizer | None) -> Plan:
-    """Plan k more units at a place; entries without values are zero."""
-
-    def source(link: Link) -> Tensor:
-        new = link.resize(k).columns(place.width + k)[place.width :].flatten()
-        out = torch.zeros(link.size + len(new), dtype=torch.int64)
-        out[new] = -1 - torch.arange(len(new))
-        out[out == 0] = torch.arange(link.size)
-        return out
-
-    return _plan_resize(model, place, source, values, optimizer)
-
-
-def plan_removal(model: nn.Module, place: Place, units: Sequence[int], optimizer: Optimizer | None) -> Plan:
-    """Plan the removal of some units of a place."""
-
-    def source(link: Link) -> Tensor:
-        keep = torch.ones(link.size, dtype=torch.bool)
-        keep[link.columns(place.width)[list(units)].flatten()] = False
-        return keep.nonzero().flatten()
-
-    return _plan_resize(model, place, source, {}, optimizer)
-
-
-def _plan_resize(
-    model: nn.Module, place: Place, source: Callable[[Link], Tensor], values: Values, optimizer: Optimizer | None
-) -> Plan:
+    """Plan k more units at a place: rows of the producer, entries of carriers, columns; zero without values."""
     rows = Link(place.name, place.width, 0, 1, place.width, 1)  # of the producer
     ends: list[tuple[Link, UnitTensors]] = [(rows, output_tensors(get_layer(model, place.name)))]
     ends += [(link, input_tensors(get_layer(model, link.path))) for link in (*place.carriers, *place.consumers)]
     edits, counters = [], []
     for link, tensors in ends:
-        layer, entries = get_layer(model, link.path), source(link)
-        counters.append((layer, tensors.counter, len(entries)))
+        layer, new = get_layer(model, link.path), link.resize(k).columns(place.width + k)[place.width :].flatten()
+        source = torch.zeros(link.size + len(new), dtype=torch.int64)
+        source[new] = -1 - torch.arange(len(new))
+        source[source == 0] = torch.arange(link.size)
+        counters.append((layer, tensors.counter, len(source)))
         for name, axis in tensors.tensors:
             if getattr(layer, name, None) is not None:
-                edits.append(Edit(layer, name, axis, entries, values.get((link.path, name))))
+                edits.append(Edit(layer, name, axis, source, values.get((link.path, name))))
     return plan_edits(edits, counters, optimizer)

@@ -15,7 +15,6 @@ from creases.network.surgery._certificate import same_outputs
 from creases.network.surgery._edits import (
     copy_sharing_parameters,
     example,
-    explain_failed_run,
     unwrap_module,
     without_side_effects,
 )
@@ -24,6 +23,7 @@ from creases.network.surgery._place import (
     Link,
     Place,
     check_place,
+    count_outputs,
     fixed_tensor_reason,
     input_tensors,
     output_tensors,
@@ -91,15 +91,18 @@ class Survey:
     def __init__(self, model: nn.Module, input_shape: Sequence[int] | None, X: Tensor | None) -> None:
         self.twin = copy_sharing_parameters(model)
         self.x = example(self.twin, input_shape, X)
-        with explain_failed_run(self.x, X):
+        try:
             self.flow = self.run()
+        except Exception as problem:
+            shape, source = tuple(self.x.shape), "input_shape" if X is None else "the shape of X"
+            raise InputError("model", f"run on an example of shape {shape}", f"{problem}", f"check {source}") from None
         self.shared = shared_parameters(self.twin)
 
     tracker_class = UnitTracker
 
     def place(self, name: str) -> Place:
         """Return the place of a layer's units, with a reason if its width cannot change."""
-        width = getattr(self.twin.get_submodule(name), output_tensors(self.twin.get_submodule(name)).counter)
+        width = count_outputs(self.twin.get_submodule(name))
         passages = self.flow.passages.get(name, [])
         links, lost = self._links(self.flow, name, width)
         carriers, consumers = self._separate_carriers(links)
@@ -137,26 +140,14 @@ class Survey:
 
     def _reason(self, name: str, links: tuple[Link, ...], lost: str) -> str:
         """Return why a place cannot change, as far as a run shows."""
-        layer = self.twin.get_submodule(name)
-        if "weight" not in layer._parameters:
-            return "its weight is computed (weight norm or another parametrization); remove that first"
-        if id(layer.weight) in self.shared:
-            return f"{name}.weight is shared with another layer"
+        sides = [(name, output_tensors), *((link.path, input_tensors) for link in links)]
+        layers = [(path, self.twin.get_submodule(path), side) for path, side in sides]
+        fixed = [fixed_tensor_reason(layer, path, side(layer), self.shared) for path, layer, side in layers]
         if name not in self.flow.columns:
-            return "forward does not call it as a layer"
-        if name in self.flow.refused:
-            return self.flow.refused[name]
-        if lost:
-            return f"{lost!r} reads only some of its units, or in another order"
-        for path, tensors in [
-            (name, output_tensors(layer)),
-            *((k.path, input_tensors(self.twin.get_submodule(k.path))) for k in links),
-        ]:
-            holder = self.twin.get_submodule(path)
-            for tensor, _ in tensors.tensors:
-                if why := fixed_tensor_reason(holder, path, tensor, self.shared):
-                    return why
-        return ""
+            fixed[1:] = ["forward does not call it as a layer"]
+        elif why := self.flow.refused.get(name, lost and f"{lost!r} reads only some of its units, or in another order"):
+            fixed[1:] = [why]
+        return next(filter(None, fixed), "")
 
     def _try_wider(self, place: Place) -> Place:
         """Try a place with two more units, which may reveal another arrangement of columns.

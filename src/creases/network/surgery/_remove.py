@@ -23,7 +23,6 @@ from creases.network.surgery._place import (
     get_layer,
     input_tensors,
     output_tensors,
-    plan_removal,
 )
 from creases.network.surgery._places import find_place
 
@@ -63,17 +62,21 @@ def remove(
     place = find_place(model, place, input_shape, X)
     optimizers.check_optimizer(optimizer, model)
     removed = _check_units(units, place)
-    plan = plan_removal(model, place, removed, optimizer)
-    unread = all(_unread(model, place, removed))
+    carriers, readers = (
+        {link.path: tuple(link.columns(place.width)[removed].flatten().tolist()) for link in links}
+        for links in (place.carriers, place.consumers)
+    )
+    groups = [ChannelGroup({place.name: tuple(removed)}, carriers, readers)]
+    columns = [weight.index_select(axis, columns) for _, weight, axis, columns in _columns(model, groups)]
     return certify_edit(
         model,
         X,
-        plan.apply,
+        partial(apply_removal, model, groups, optimizer),
         action="remove",
         place_name=place.name,
         old_width=place.width,
         new_width=place.width - len(removed),
-        bound=0.0 if unread else None,
+        bound=None if any(part.count_nonzero() for part in columns) else 0.0,
         place=place.resize(-len(removed)),
     )
 
@@ -93,15 +96,12 @@ def _check_units(units: Iterable[int], place: Place) -> list[int]:
     return indices
 
 
-def _unread(model: nn.Module, place: Place, units: list[int]) -> Iterable[bool]:
-    """Yield for each consumer whether its columns for these units are zero."""
-    for link in place.consumers:
-        layer = get_layer(model, link.path)
-        weight = layer.weight
-        assert isinstance(weight, Tensor)
-        axis = input_tensors(layer).weight_axis
-        columns = link.columns(place.width)[units].flatten().to(weight.device)
-        yield not bool(torch.count_nonzero(weight.detach().index_select(axis, columns)))
+def _columns(model: nn.Module, groups: Sequence[ChannelGroup]) -> Iterator[tuple[nn.Module, Tensor, int, Tensor]]:
+    """Yield each layer that reads groups, its weight, the weight's axis of what it reads and the groups' columns."""
+    for path, numbers in union_channels(group.readers for group in groups).items():
+        layer = get_layer(model, path)
+        weight, axis = layer.get_parameter("weight"), input_tensors(layer).weight_axis
+        yield layer, weight.detach(), axis, _along(weight, axis, numbers).to(weight.device)
 
 
 # Removing groups of channels: rows, columns and entries of all layers that share them.
@@ -161,6 +161,8 @@ def remove_channels(
 def apply_removal(model: nn.Module, groups: Sequence[ChannelGroup], optimizer: Optimizer | None = None) -> list[Plan]:
     """Remove groups of channels; return plans that restore them when they are applied in this order."""
     undo: list[Plan] = []
+    for outputs in (True, False) if optimizer is not None else ():  # what cannot be edited is refused beforehand
+        _plan_side(model, groups, optimizer, outputs)
     for outputs in (True, False):
         plan = _plan_side(model, groups, optimizer, outputs)
         undo.insert(0, plan.inverse())
@@ -171,20 +173,14 @@ def apply_removal(model: nn.Module, groups: Sequence[ChannelGroup], optimizer: O
 @contextmanager
 def masked_channels(model: nn.Module, groups: Sequence[ChannelGroup]) -> Iterator[None]:
     """Run a model as if some channels were zero where they are read: its readers get weights without their columns."""
-    saved: list[tuple[nn.Module, nn.Parameter | None]] = []
+    saved = [(layer, layer.get_parameter("weight")) for layer, *_ in _columns(model, groups)]
     try:
-        for path, numbers in union_channels(group.readers for group in groups).items():
-            layer = get_layer(model, path)
-            weight = layer._parameters["weight"]
-            assert weight is not None
-            axis = input_tensors(layer).weight_axis
-            columns = _along(weight, axis, numbers).to(weight.device)
-            saved.append((layer, weight))
-            layer._parameters["weight"] = nn.Parameter(weight.detach().index_fill(axis, columns, 0.0))
+        for layer, weight, axis, columns in _columns(model, groups):
+            layer._parameters["weight"] = nn.Parameter(weight.index_fill(axis, columns, 0.0))
         yield
     finally:
-        for layer, weight in saved:
-            layer._parameters["weight"] = weight
+        for layer, parameter in saved:
+            layer._parameters["weight"] = parameter
 
 
 def _check_groups(model: nn.Module, groups: Sequence[ChannelGroup]) -> None:

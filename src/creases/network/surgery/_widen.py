@@ -156,7 +156,12 @@ def _columns(model: nn.Module, link: Link, fan_out: Any, k: int) -> Tensor:
 
 def _carrier_entries(model: nn.Module, place: Place, carriers: Mapping[str, Any], k: int) -> Values:
     """Return the entries of carriers that the caller sets."""
-    known = {f"{link.path}.{name}": (link, name) for link in place.carriers for name in _entries(model, link)}
+    known = {
+        f"{link.path}.{name}": (link, name)
+        for link in place.carriers
+        for name, _ in input_tensors(get_layer(model, link.path)).tensors
+        if getattr(get_layer(model, link.path), name, None) is not None
+    }
     values: Values = {}
     for key, entries in carriers.items():
         if key not in known:
@@ -171,12 +176,6 @@ def _carrier_entries(model: nn.Module, place: Place, carriers: Mapping[str, Any]
         if name == "running_var" and bool((values[link.path, name] < 0).any()):
             raise InputError("carriers", f"have nonnegative variances for {key!r}")
     return values
-
-
-def _entries(model: nn.Module, link: Link) -> list[str]:
-    """Return the names of a carrier's tensors with an entry per unit."""
-    layer = get_layer(model, link.path)
-    return [name for name, _ in input_tensors(layer).tensors if getattr(layer, name, None) is not None]
 
 
 def _check_tensor(name: str, value: Any, like: Tensor) -> Tensor:

@@ -126,6 +126,8 @@ def _conv_transpose(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None =
     mode, shape = node.get("auto_pad", "NOTSET"), node.get("output_shape")
     if mode.startswith("SAME") and not shape:
         shape = [n * s for n, s in zip(x.shape[2:], strides, strict=True)]
+        if any((k - 1) * d + 1 < s for k, d, s in zip(weight.shape[2:], dilations, strides, strict=True)):
+            raise node.error(f"its stride is longer than its kernel, where runtimes read auto_pad={mode} differently")
     pads, extra = node.get("pads", [0] * (2 * axes)), list(node.get("output_padding", [0] * axes))
     cuts = list(zip(pads[:axes], pads[axes:], strict=True))  # pads of a transposed convolution cut its output
     for i in range(axes if shape else 0):

@@ -48,7 +48,7 @@ def transpose(builder: ProgramBuilder, input: Value, dim0: int, dim1: int) -> Va
 def cat(builder: ProgramBuilder, tensors: Sequence[Value | Tensor], dim: int = 0) -> Value:
     """Read a concatenation."""
     values = _values(builder, tensors)
-    values = [value for value in values if value.size] or values[:1]  # of an empty part nothing remains
+    values = [value for value in values if value.size] or values  # of an empty part nothing remains
     return builder.emit("concat", values, {"dim": axis(builder, dim, values[0].example.ndim)})
 
 
