@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from math import isqrt
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ from creases.certify.proofs._format import (
     HoldsStatement,
     Leaf,
     Lemma,
+    LipschitzStatement,
     MonotoneStatement,
     Multipliers,
     NearestStatement,
@@ -262,6 +264,33 @@ def lie_monotone(case: Case) -> Iterator[Lie]:
     yield "numbers", RangeStatement("coefficients", Domain(case.box), (entry,)), {("low", output, column): 0}
 
 
+def lie_lipschitz(case: Case) -> Iterator[Lie]:
+    """Two inputs of the box are farther apart in the outputs than the constant allows; or it is not reached."""
+    z = case.point()
+    ends = [evaluate(case.layers, case.leak, x) for x in (case.x, z)]
+    norm = str(case.rng.choice(["l1", "l2", "linf"]))
+    sizes = [[abs(a - b) for a, b in zip(*pair, strict=True)] for pair in (ends, (case.x, z))]
+    if not any(sizes[1]):
+        return
+    if norm == "l2":  # from the squares, rounded down
+        value = root_below(sum(v * v for v in sizes[0]) / sum(v * v for v in sizes[1]))
+    else:
+        measure: Any = sum if norm == "l1" else max
+        value = Fraction(measure(sizes[0])) / Fraction(measure(sizes[1]))
+    if value > 0:
+        yield "numbers", LipschitzStatement(norm, case.box, max(case.below(value), Fraction(0))), {("norm",): 0}  # type: ignore[arg-type]
+    weights = [max(abs(Fraction(float(v))) for v in W.flat) * max(W.shape) for W, _ in case.layers]
+    beyond = Fraction(2)  # than the product of norms
+    for weight in weights:
+        beyond *= weight * max(1, abs(Fraction(case.leak)))
+    yield "points", LipschitzStatement(norm, case.box, None, beyond + 1, case.x), {}  # type: ignore[arg-type]
+
+
+def root_below(value: Fraction) -> Fraction:
+    """Return a number that is not above a square root."""
+    return Fraction(isqrt((value.numerator * value.denominator) << 256), value.denominator << 128)
+
+
 def lie_degenerate(case: Case) -> Iterator[Lie]:
     """A coefficient where its column is fixed, or rows leave no interior: refused, whatever it says."""
     column = int(case.rng.integers(case.n))
@@ -384,6 +413,7 @@ KINDS: dict[str, Callable[[Case], Iterator[Lie]]] = {
     "monotone and coefficients": lie_monotone,
     "coefficients without meaning": lie_degenerate,
     "ranges": lie_range,
+    "lipschitz": lie_lipschitz,
     "nearest": lie_nearest,
     "two networks": lie_two,
     "nothing allowed": lie_vacuous,

@@ -71,6 +71,7 @@ def certify_calls() -> dict[str, Callable[[], Call]]:
     return {
         "holds": lambda: call(certify.holds, **here, A=np.ones((1, 2)), b=[3.0], never=0, budget=1.0),
         "holds outputs": lambda: call(certify.holds, **here, outputs=(np.eye(3), [9.0] * 3)),
+        "lipschitz": lambda: call(certify.lipschitz, **here, norm="l1", budget=1.0, tolerance=1e-6),
         "margins": lambda: call(certify.margins, net=net(), X=X[:2], norm="l2", budget=1.0),
         "monotone": lambda: call(
             certify.monotone,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import creases
-from creases.certify import holds, monotone, nearest, output_bounds, output_range, unit_bounds
+from creases.certify import holds, lipschitz, monotone, nearest, output_bounds, output_range, unit_bounds
 from creases.certify.differences import compare_decisions, difference_bounds, largest_difference
 from creases.certify.proofs import check_proof
 from creases.certify.properties import Case, Property, verify
@@ -254,6 +254,26 @@ def _coefficients(case: ExtremeCase, net: Any, truth: Truth, budget: float, rng:
     yield from _refused(answer.proof, net)
 
 
+def _norms(case: ExtremeCase, net: Any, truth: Truth, budget: float, rng: Any) -> Iterator[str]:
+    for norm in ("l1", "l2", "linf"):
+        answer = lipschitz(net, case.box, norm, budget=budget)  # type: ignore[arg-type]
+        for slopes in truth.slopes:
+            columns = [sum(abs(row[j]) for row in slopes) for j in range(net.n_in)]
+            sums = columns if norm == "l1" else [sum(map(abs, row)) for row in slopes]
+            least: Any = max(sums)
+            if norm == "l2":  # no entry is larger than the norm
+                least = max(abs(value) for row in slopes for value in row)
+            if answer.upper < least:
+                yield f"{norm} of the Jacobian at most {answer.upper:.17g}, reached {_show(Fraction(least))}"
+        if net.n_in == 1 and truth.slopes:
+            each = [[abs(row[0]) for row in slopes] for slopes in truth.slopes]
+            sizes = {"l1": map(sum, each), "linf": map(max, each), "l2": (sum(v * v for v in row) for row in each)}
+            lower = Fraction(answer.lower) ** (2 if norm == "l2" else 1)
+            if lower > max(sizes[norm]):
+                yield f"{norm} of the Jacobian {answer.lower:.17g} is not reached"
+        yield from _refused(answer.proof, net)
+
+
 def _holds(case: ExtremeCase, net: Any, truth: Truth, budget: float, rng: Any) -> Iterator[str]:
     values, row = [y[0] for y in truth.outputs()], np.eye(1, net.n_out)
     for d in _limits(values):
@@ -349,6 +369,7 @@ QUESTIONS: dict[str, Callable[..., Iterator[str]]] = {
     "bounds": _bounds,
     "ranges": _ranges,
     "range of coefficients": _coefficients,
+    "lipschitz": _norms,
     "holds": _holds,
     "verify": _verify,
     "monotone": _monotone,

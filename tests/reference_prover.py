@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from creases.certify.proofs._checker.claims import Claim, CoefficientClaim, RowClaim
+from creases.certify.proofs._checker.claims import Claim, GradientClaim, RowClaim
 from creases.certify.proofs._checker.parts import Dense
 from creases.certify.proofs._checker.program import Affine, Machine, Relu
 from creases.certify.proofs._format import Leaf, Multipliers, Tree
@@ -90,9 +90,10 @@ def _leaf(machine: Machine, claim: Claim, low: Array, high: Array, sides: dict[i
     region = claim.region
     A = np.array([row.astype(float) for row in region.A]).reshape(-1, machine.n_in)
     b = np.array([float(value) for value in region.b])
-    if isinstance(claim, CoefficientClaim):
-        row = claim.row.astype(float) @ J
-        if row[claim.column] <= float(claim.limit):
+    if isinstance(claim, GradientClaim):
+        part = np.array([row.astype(float) for row in claim.rows]) @ J[:, list(claim.columns)]
+        order = {"l1": 1, "l2": 2, "linf": np.inf, None: None}[claim.norm]
+        if (part[0, 0] if order is None else np.linalg.norm(part, order)) <= float(claim.limit):
             return Leaf("gradient")
         _, _, beta, mu = _duals(np.zeros((0, machine.n_in)), np.zeros(0), s[:, None] * Z, s * z, A, b, low, high)
         return Leaf("empty", Multipliers(domain=mu, sides=beta))

@@ -11,7 +11,7 @@ from torch import nn
 
 import creases
 from agreement import Lambda
-from creases.certify import decide_sides, holds, monotone, nearest, output_range
+from creases.certify import decide_sides, holds, lipschitz, monotone, nearest, output_range
 from creases.certify.differences import compare_decisions, largest_difference
 from creases.certify.proofs import check_proof
 
@@ -94,6 +94,9 @@ def ask(seed: int, budget: float = 2.0, kind: str = "") -> Iterator[Answer]:
         if quantity != "differences" or net.n_out > 1:
             found = output_range(net, box, quantity=quantity, budget=budget)  # type: ignore[arg-type]
             yield Answer(f"range of {quantity}", seed, True, found.proof, found.proof_note, (net,))
+    for norm in ("l1", "l2", "linf"):
+        constant = lipschitz(net, box, norm, budget=budget)  # type: ignore[arg-type]
+        yield Answer(f"lipschitz {norm}", seed, True, constant.proof, constant.proof_note, (net,))
     rows = rng.normal(size=(1, len(box))) / scale
     within = output_range(net, box, A=rows, b=rows @ x + 0.1, budget=budget)
     yield Answer("range within rows", seed, True, within.proof, within.proof_note, (net,))

@@ -4,8 +4,8 @@
 which units are dead, always active or redundant, ``decide_sides`` proves which never change side. ``nearest`` is the
 nearest input with a different decision, with a proof that nothing nearer exists; ``margins`` are its distances for all
 rows of a data set, and ``safety_map`` measures the distance to the decision boundary on a plane. ``output_range`` is
-the exact range of outputs, of their differences and of coefficients, with the inputs where they are reached; ``holds``
-and ``monotone`` prove or refute properties.
+the exact range of outputs, of their differences and of coefficients, with the inputs where they are reached,
+``lipschitz`` the largest norm of the Jacobian; ``holds`` and ``monotone`` prove or refute properties.
 
 Sub-modules: :mod:`creases.certify.differences` (two networks in a box), :mod:`creases.certify.properties` (properties
 and VNN-LIB files) and :mod:`creases.certify.propagation` (bounds of every intermediate value).
@@ -24,6 +24,8 @@ from creases._doors import open_on_use
 if TYPE_CHECKING:
     from creases.certify._bounds import output_bounds as output_bounds
     from creases.certify._bounds import unit_bounds as unit_bounds
+    from creases.certify._lipschitz import LipschitzConstant as LipschitzConstant
+    from creases.certify._lipschitz import lipschitz as lipschitz
     from creases.certify._margins import margins as margins
     from creases.certify._nearest.nearest import Change as Change
     from creases.certify._nearest.nearest import nearest as nearest

@@ -112,17 +112,3 @@ def step_matrices(
         with torch.no_grad():
             matrices.append(np.ascontiguousarray(step.linear(basis).reshape(count, size).numpy().T))
     return matrices
-
-
-def round_up(value: Fraction) -> float:
-    """Return the smallest float that is not below a fraction."""
-    try:
-        nearest = float(value)
-    except OverflowError:
-        return np.inf if value > 0 else -float(np.finfo(float).max)
-    return nearest if Fraction(nearest) >= value else float(np.nextafter(nearest, np.inf))
-
-
-def round_down(value: Fraction) -> float:
-    """Return the largest float that is not above a fraction."""
-    return -round_up(-value)

@@ -35,6 +35,7 @@ COMMANDS = {
         "Explain a row's prediction, or a network's decision at one input.",
     ),
     "verify": ("creases.cli.verify:verify_property", "Prove a property of a network, or find a counterexample."),
+    "lipschitz": ("creases.cli.lipschitz:bound_lipschitz", "Find the exact Lipschitz constant of a network in a box."),
     "check": (
         "creases.cli.check:check_proof_file",
         "Check a stored proof about a network, by code that shares nothing with the search.",

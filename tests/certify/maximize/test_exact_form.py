@@ -13,8 +13,8 @@ import creases
 from creases.certify._exact import exact_outputs
 from creases.certify._form import exact_functions, search_form
 from creases.certify._maximize.domain import check_domain
-from creases.certify._maximize.objectives import LeastRow
-from creases.certify._maximize.values import coefficient_above, exact_coefficient
+from creases.certify._maximize.objectives import Gradient, LeastRow
+from creases.certify._maximize.values import exact_jacobian
 from creases.certify.proofs._checker.parts import Dyadic
 
 
@@ -67,17 +67,15 @@ def test_a_coefficient_at_a_point_agrees_with_its_piece(chain: creases.Network) 
     form, x = search_form(chain), np.array([0.3, -1.2, 0.5])
     assert form is not None
     J = np.asarray(chain.piece(x).J)
-    for column in range(3):
-        value = exact_coefficient(form, np.array([1.0, 0.0]), column, x)
-        assert value == pytest.approx(J[0, column], rel=1e-12, abs=1e-15)
+    exact = exact_jacobian(form, np.eye(2)[:1], x)
+    assert exact is not None
+    assert exact[0].astype(float) == pytest.approx(J[0], rel=1e-12, abs=1e-15)
 
 
 def test_a_coefficient_through_a_saturated_clamp_is_exactly_zero() -> None:
     torch.manual_seed(0)
     net = read(nn.Linear(2, 3), nn.Hardtanh(0.0, 1.0), nn.Linear(3, 1), n=2)
-    form = search_form(net)
-    assert form is not None
-    assert coefficient_above(form, np.ones(1), 0, [np.ones(3)] * 2) == 0.0
+    assert Gradient(net, np.ones((1, 1)), np.array([0])).exact_above([np.ones(3)] * 2) == 0.0
 
 
 def test_a_coefficient_of_a_wide_network_takes_one_pass_each_way() -> None:
@@ -88,7 +86,9 @@ def test_a_coefficient_of_a_wide_network_takes_one_pass_each_way() -> None:
     )
     value, form = net.piece(x).J[0, 3], search_form(net)
     assert form is not None
-    assert exact_coefficient(form, np.ones(1), 3, x) == pytest.approx(value, rel=1e-12)
+    exact = exact_jacobian(form, np.ones((1, 1)), x)
+    assert exact is not None
+    assert float(exact[0, 3]) == pytest.approx(value, rel=1e-12)
 
 
 def test_a_network_that_is_too_large_has_no_exact_functions(monkeypatch: pytest.MonkeyPatch) -> None:

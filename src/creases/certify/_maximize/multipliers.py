@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from creases._typing import Floats, Ints
-from creases.certify._exact import exact_room, round_up
+from creases.certify._exact import exact_room
 from creases.certify._nodes import FREE, ON, Nodes
 from creases.certify.proofs._format import Multipliers
-from creases.certify.proofs._rounding import TINY, gamma
+from creases.certify.proofs._rounding import TINY, gamma, round_up
 
 
 @dataclass(frozen=True, eq=False)

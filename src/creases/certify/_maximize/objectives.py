@@ -1,4 +1,4 @@
-"""What is maximized: the smallest of several affine functions of the outputs, or a coefficient."""
+"""What is maximized: the smallest of several affine functions of the outputs, a coefficient, or a norm of them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ from typing import ClassVar, Literal
 import numpy as np
 import torch
 
-from creases._typing import Floats
-from creases.certify._exact import LATE_PRODUCTS, MAX_PRODUCTS, exact_outputs, round_down
+from creases._typing import Floats, Ints
+from creases.certify._exact import LATE_PRODUCTS, MAX_PRODUCTS, exact_outputs
 from creases.certify._form import Form, search_form
 from creases.certify._maximize.domain import Domain, propose
-from creases.certify._maximize.gradients import coefficient_bounds
+from creases.certify._maximize.gradients import jacobian_bounds
 from creases.certify._maximize.linear_program import Solver
-from creases.certify._maximize.values import exact_coefficient, exact_least
+from creases.certify._maximize.values import exact_jacobian, exact_least
 from creases.certify._nodes import root_node
-from creases.certify.proofs._checker.claims import Claim, CoefficientClaim
+from creases.certify.proofs._checker.claims import Claim, GradientClaim
+from creases.certify.proofs._checker.parts import Dyadic, to_fractions
+from creases.certify.proofs._norms import Norm, norm_above, norm_below
+from creases.certify.proofs._rounding import round_down, round_up
+from creases.certify.proofs._spec import Array
 from creases.certify.propagation._linear import LinearBounds, gradient_bounds
 from creases.network import Network
 
@@ -105,12 +109,13 @@ class LeastRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Coefficient:
-    """The coefficient of one input in ``row`` (n_out,) times the output: an entry of the Jacobian, or a combination."""
+class Gradient:
+    """A norm of the Jacobian of ``rows`` (k, n_out) times the output in ``columns`` (c,), or its only entry."""
 
     net: Network
-    row: Floats
-    column: int
+    rows: Floats
+    columns: Ints
+    norm: Norm | None = None
     shown_by: ClassVar[Kind] = "gradient"
     jumps: ClassVar[bool] = True
 
@@ -119,15 +124,30 @@ class Coefficient:
         """The network as layers, if its sides can be searched."""
         return search_form(self.net)
 
+    def above(self, low: Array, high: Array) -> Floats:
+        """Return upper bounds (...) of values between bounds (..., k, c); who checks them in another order has room."""
+        return norm_above(low, high, self.norm) * (1.0 if self.norm is None else 1.0 + 2.0**-44)
+
+    def exact_above(self, sides: list[Floats]) -> float | None:
+        """Return the value where units have known slopes, without rounding but the last, up; None if not known."""
+        if self.form is None or self.form.exact_functions is None:
+            return None
+        J = self.form.gradient(Dyadic.of(self.rows), sides).fractions()[:, self.columns]
+        low, high = (np.array([turn(v) for v in J.flat], float).reshape(J.shape) for turn in (round_down, round_up))
+        return float(self.above(low, high))
+
     def values(self, X: Floats) -> Floats:
-        """Return the coefficient (p,) of the pieces at points (p, n_in), in floating point."""
+        """Return the values (p,) of the pieces at points (p, n_in), in floating point."""
         if self.form is not None:
-            sides = self.form.values(X)[1]
-            return self.form.gradients(sides, np.broadcast_to(self.row, (len(X), len(self.row))))[:, self.column]
-        return np.concatenate([self.row @ piece.J[:, :, self.column].T for piece in self.net.jacobians(X)])
+            sides, k = self.form.values(X)[1], len(self.rows)
+            J = self.form.gradients(np.repeat(sides, k, axis=0), np.tile(self.rows, (len(X), 1)))
+            J = J.reshape(len(X), k, -1)[:, :, self.columns]
+        else:
+            J = np.concatenate([self.rows @ piece.J[:, :, self.columns] for piece in self.net.jacobians(X)])
+        return norm_above(J, J, self.norm)
 
     def reached(self, domain: Domain, x: Floats, until: float | None = None) -> float:
-        """Return the largest float that a region with an interior at a point is proved to reach; -inf on a crease.
+        """Return a float that a region with an interior at a point is proved to reach; -inf on a crease.
 
         With ``until`` it is computed in fractions.
         """
@@ -137,47 +157,54 @@ class Coefficient:
             zero = np.zeros((1, len(x)))
             nodes = root_node(self.form.recenter(x), zero, zero)
             is_on_crease = bool(((nodes.low <= 0) & (nodes.high >= 0)).any())
-            value = -np.inf if is_on_crease else float(coefficient_bounds(nodes, self.row, self.column)[0][0])
-            exact = (
-                exact_coefficient(self.form, self.row, self.column, x) if is_on_crease or until is not None else None
-            )
-            return value if exact is None else max(exact, value)
+            exact = exact_jacobian(self.form, self.rows, x) if is_on_crease or until is not None else None
+            value = -np.inf if is_on_crease else self._below(*jacobian_bounds(nodes, self.rows, self.columns)[:2])
+            return value if exact is None else max(self._below(exact[None, :, self.columns]), value)
         point = LinearBounds(self.net, torch.from_numpy(np.stack([x, x], axis=1))[None])
-        gradients = gradient_bounds(point, torch.from_numpy(self.row)[None])
-        low = float(gradients[0].low.flatten(2)[0, 0, self.column])
+        gradients = gradient_bounds(point, torch.from_numpy(self.rows))[0]
         decided = all(
             bool(((part.low > 0) | (part.high < 0)).all())
             if self.net.steps[i].op == "relu"
             else bool((part.high >= part.low.amax(-1, keepdim=True)).sum(-1).eq(1).all())
             for i, part in point.entering.items()
         )
-        return low if decided else -np.inf
+        ends = (end.flatten(2).numpy()[:, :, self.columns] for end in (gradients.low, gradients.high))
+        return self._below(*ends) if decided else -np.inf
+
+    def _below(self, low: Array, high: Array | None = None) -> float:
+        """Return a lower bound of a value between bounds (1, k, c); another singular vector shows it, too."""
+        ends = [to_fractions(end[0]) for end in (low, low if high is None else high)]
+        value = norm_below(ends[0], ends[1], self.norm)
+        return value * (1.0 - 2.0**-48) if self.norm == "l2" and 1 not in ends[0].shape else value
 
     def bound(self, bounds: LinearBounds, domain: Domain) -> tuple[Floats, Floats, Floats]:
         """Return bounds, points to try and the weight of each side; see :meth:`LeastRow.bound`."""
-        gradients = gradient_bounds(bounds, torch.from_numpy(self.row)[None])
-        upper = gradients[0].high.flatten(2)[:, 0, self.column].numpy().copy()
+        gradients = gradient_bounds(bounds, torch.from_numpy(self.rows))[0]
+        ends = (end.flatten(2).numpy()[:, :, self.columns] for end in (gradients.low, gradients.high))
+        upper = np.array(self.above(*ends))
         boxes = np.stack([end.flatten(1).numpy() for end in bounds.values[0]], axis=2)
         if not domain.is_box:
             for i in range(len(upper)):
                 part = domain.within(boxes[i])
                 if part.maximize(np.zeros(len(boxes[i])))[0] == -np.inf:
                     upper[i] = -np.inf
-        return upper, boxes.mean(axis=2), np.ptp(boxes, axis=2) / np.ptp(domain.box, axis=1)
+        width = np.ptp(domain.box, axis=1)
+        return upper, boxes.mean(axis=2), np.ptp(boxes, axis=2) / np.where(width > 0, width, 1.0)
 
     def improve(self, domain: Domain, x: Floats, until: float = np.inf) -> Floats:
-        """Return ``x``: a coefficient is the same all over a region."""
+        """Return ``x``: derivatives are the same all over a region."""
         return x
 
 
 #: A function of the input that can be evaluated and bounded over boxes.
-Objective = LeastRow | Coefficient
+Objective = LeastRow | Gradient
 
 
 def pose(net: Network, claim: Claim) -> Objective:
     """Return what is at most 0, or at most the claim's limit, if a claim of a proof about a network is true."""
-    if isinstance(claim, CoefficientClaim):
-        return Coefficient(net, claim.row.astype(float), claim.column)
+    if isinstance(claim, GradientClaim):
+        rows = np.array([row.astype(float) for row in claim.rows]).reshape(-1, net.n_out)
+        return Gradient(net, rows, np.array(claim.columns, int), claim.norm)
     return LeastRow(net, np.array([row.astype(float) for row in claim.C]), np.array([float(e) for e in claim.e]))
 
 

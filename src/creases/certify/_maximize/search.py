@@ -8,9 +8,9 @@ import numpy as np
 import torch
 
 from creases._typing import Floats, Progress
-from creases.certify._maximize.coefficient_search import CoefficientSearch
 from creases.certify._maximize.domain import Domain
-from creases.certify._maximize.objectives import Coefficient, Objective
+from creases.certify._maximize.gradient_search import GradientSearch
+from creases.certify._maximize.objectives import Gradient, Objective
 from creases.certify._maximize.queue_search import Extreme, Limits, OpenNode, QueueSearch
 from creases.certify._maximize.tree_search import TreeSearch
 from creases.certify.proofs._format import Leaf
@@ -48,8 +48,8 @@ def open_search(objective: Objective, domain: Domain, limits: Limits, progress: 
     """Return the search for the largest value of an objective: over sides of units if it is made for that."""
     if objective.form is None:
         return BoxSearch(objective, domain, limits, progress)
-    if isinstance(objective, Coefficient):
-        return CoefficientSearch(objective, objective.form, domain, limits, progress)
+    if isinstance(objective, Gradient):
+        return GradientSearch(objective, objective.form, domain, limits, progress)
     return TreeSearch(objective, objective.form, domain, limits, progress)
 
 

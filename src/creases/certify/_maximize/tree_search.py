@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 
 from creases._typing import Floats, Ints
-from creases.certify._exact import round_up
 from creases.certify._maximize.exact_leaf import nearby_floats, solve_leaf
 from creases.certify._maximize.multipliers import bound_sum
 from creases.certify._maximize.objectives import LeastRow
@@ -21,6 +20,7 @@ from creases.certify._maximize.side_search import SideSearch
 from creases.certify._maximize.triangle import Triangle
 from creases.certify._nodes import FREE, ON, Nodes
 from creases.certify.proofs._format import Leaf
+from creases.certify.proofs._rounding import round_up
 
 
 class TreeSearch(SideSearch):

@@ -9,9 +9,9 @@ import numpy as np
 
 from creases._typing import Floats
 from creases.certify._case import dot
-from creases.certify._exact import round_down, round_up
 from creases.certify._form import Form
 from creases.certify.proofs._checker.parts import Dyadic, to_fractions
+from creases.certify.proofs._spec import Array
 
 
 def exact_least(rows: Floats, offsets: Floats, y: list[Fraction]) -> Fraction:
@@ -19,8 +19,8 @@ def exact_least(rows: Floats, offsets: Floats, y: list[Fraction]) -> Fraction:
     return min(dot(row, y) + Fraction(offset) for row, offset in zip(rows.tolist(), offsets.tolist(), strict=True))
 
 
-def exact_coefficient(form: Form, row: Floats, column: int, x: Floats) -> float | None:
-    """Return a coefficient at a point (n,), without rounding but the last, down; None where the point is on a crease.
+def exact_jacobian(form: Form, rows: Floats, x: Floats) -> Array | None:
+    """Return derivatives (k, n) of rows of the outputs at a point (n,) in fractions; None where it is on a crease.
 
     A unit at 0 all around the point is on no crease: its slope does not matter.
     """
@@ -32,14 +32,7 @@ def exact_coefficient(form: Form, row: Floats, column: int, x: Floats) -> float 
         for unit in np.flatnonzero(z.whole == 0):
             if form.gradient(Dyadic.of(np.eye(1, len(z.whole), int(unit))), slopes, j).whole.any():
                 return None
-    return round_down(form.gradient(Dyadic.of(row[None]), slopes).fractions()[0, column])
-
-
-def coefficient_above(form: Form, row: Floats, column: int, slopes: list[Floats]) -> float | None:
-    """Return a coefficient where units have known slopes, without rounding but the last, up; None if not known."""
-    if form.exact_functions is None:
-        return None
-    return round_up(form.gradient(Dyadic.of(row[None]), slopes).fractions()[0, column])
+    return form.gradient(Dyadic.of(rows), slopes).fractions()
 
 
 def exact_sign_sum(form: Form, box: Floats, factors: dict[int, Fraction]) -> bool:

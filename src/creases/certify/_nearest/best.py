@@ -10,11 +10,12 @@ from math import isqrt
 import numpy as np
 
 from creases._typing import Bools, Floats
-from creases.certify._exact import exact_outputs, round_up
+from creases.certify._exact import exact_outputs
 from creases.certify._maximize.values import exact_least
 from creases.certify._nearest.projection import project
 from creases.certify._nearest.question import Goal, Question, dual_length
 from creases.certify._nodes import root_node
+from creases.certify.proofs._rounding import round_up
 
 #: Points are moved beyond the boundary by at most this share of their distance; if fractions are needed, by the other.
 FAR, FAR_EXACTLY = 1e-8, 3e-7

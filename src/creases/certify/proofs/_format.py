@@ -191,6 +191,20 @@ class RangeStatement:
 
 
 @dataclass(frozen=True)
+class LipschitzStatement:
+    """No operator norm of the Jacobian in a box is above ``upper``, claim ``("norm",)``; at ``where`` it is ``lower``.
+
+    The Jacobian is that of the columns that are not fixed, wherever it exists; ``lower`` is no more than its norm.
+    """
+
+    norm: Literal["l1", "l2", "linf"]
+    box: tuple[tuple[Extended, Extended], ...]
+    upper: Number | None = None
+    lower: Number | None = None
+    where: Point | None = None
+
+
+@dataclass(frozen=True)
 class NearestStatement:
     """No input within ``lower_bound`` of x reaches another decision, and the point at ``distance`` does.
 
@@ -257,6 +271,7 @@ Statement = (
     | HoldsStatement
     | MonotoneStatement
     | RangeStatement
+    | LipschitzStatement
     | NearestStatement
     | DifferencesStatement
     | DecisionsStatement
@@ -268,6 +283,7 @@ STATEMENTS: dict[str, Any] = {
     "holds": HoldsStatement,
     "monotone": MonotoneStatement,
     "output_range": RangeStatement,
+    "lipschitz": LipschitzStatement,
     "nearest": NearestStatement,
     "differences": DifferencesStatement,
     "decisions": DecisionsStatement,

@@ -11,6 +11,10 @@ References
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import inf, nextafter
+from sys import float_info
+
 #: Half the distance from 1 to the next number.
 UNIT = 2.0**-53
 
@@ -28,3 +32,17 @@ def gamma(n: int) -> float:
     added to it or subtracted afterwards.
     """
     return 2.0 * (n + 8) * UNIT if n else 0.0
+
+
+def round_down(value: Fraction | float) -> float:
+    """Return the largest float that is not above a number."""
+    try:
+        near = float(value)
+    except OverflowError:
+        return float_info.max if value > 0 else -inf
+    return near if near <= value else nextafter(near, -inf)
+
+
+def round_up(value: Fraction | float) -> float:
+    """Return the smallest float that is not below a number."""
+    return 0.0 - round_down(-value)  # no negative zero

@@ -13,6 +13,7 @@ from creases.certify.proofs._format import (
     DifferencesStatement,
     Domain,
     HoldsStatement,
+    LipschitzStatement,
     MonotoneStatement,
     NearestStatement,
     Proof,
@@ -34,6 +35,7 @@ def describe(proof: Proof) -> str:
         HoldsStatement: _holds,
         MonotoneStatement: _monotone,
         RangeStatement: _range,
+        LipschitzStatement: _lipschitz,
         NearestStatement: _nearest,
         DifferencesStatement: _differences,
         DecisionsStatement: _decisions,
@@ -187,6 +189,14 @@ def _entry(quantity: str, entry: RangeEntry) -> str:
     if entry.maximum is not None:
         parts.append(f"reaches {_number(entry.maximum)} or more")
     return f"{name} {', '.join(parts) or 'is not bounded'}"
+
+
+def _lipschitz(statement: LipschitzStatement) -> str:
+    parts = [] if statement.upper is None else [f"is at most {_number(statement.upper)}"]
+    if statement.lower is not None:
+        parts.append(f"is {_number(statement.lower)} or more at {_numbers(statement.where)}")
+    what = f"the {statement.norm} operator norm of the Jacobian in {_box(statement.box)}"
+    return f"{what} {' and '.join(parts) or 'is not bounded'}"
 
 
 def _nearest(statement: NearestStatement) -> str:

@@ -14,7 +14,7 @@ from creases._typing import Floats, Progress
 from creases._validation import check_choice, check_index, check_number
 from creases.certify._exact import exact_outputs
 from creases.certify._maximize.domain import Domain, check_domain
-from creases.certify._maximize.objectives import Coefficient, LeastRow, pose
+from creases.certify._maximize.objectives import Gradient, LeastRow, pose
 from creases.certify._maximize.search import Limits, maximize_objective
 from creases.certify.proofs import Proof
 from creases.certify.proofs._checker.statements import Subject, derive_claims
@@ -98,7 +98,7 @@ def monotone(
         Subject(None, work.n_in, work.n_out), question.state("holds", **question.interior)
     ).values()
     objective = pose(work, claim)  # large where the coefficient has the wrong sign
-    assert isinstance(objective, Coefficient)
+    assert isinstance(objective, Gradient)
     share = check_number(tolerance, "tolerance", least=0)
     slack = share * _scale(objective, domain) if share else 0.0
     limits = Limits(deadline, stop_above=slack, stop_below=slack)
@@ -118,11 +118,11 @@ def monotone(
     return Verdict("unknown", seconds=seconds, detail=f"the worst coefficient is between {least:.6g} and {most:.6g}")
 
 
-def _scale(objective: Coefficient, domain: Domain) -> float:
+def _scale(objective: Gradient, domain: Domain) -> float:
     """Return a bound of the coefficient's magnitude over the box."""
     bounds = LinearBounds(objective.net, torch.from_numpy(domain.box)[None])
-    sizes = gradient_bounds(bounds, torch.from_numpy(objective.row)[None])[0].size
-    return float(sizes.flatten(2)[0, 0, objective.column])
+    sizes = gradient_bounds(bounds, torch.from_numpy(objective.rows))[0].size
+    return float(sizes.flatten(2)[0, 0, objective.columns[0]])
 
 
 @dataclass(frozen=True, eq=False)

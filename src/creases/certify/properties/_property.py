@@ -22,6 +22,7 @@ from creases.certify.proofs import Proof
 from creases.certify.proofs._checker.plain import PlainNetwork
 from creases.certify.proofs._digest import as_plain
 from creases.certify.proofs._format import CaseSet, VerifyStatement
+from creases.certify.proofs._rounding import round_down, round_up
 from creases.errors import InputError
 from creases.network import Network, NetworkLike, as_network
 
@@ -96,7 +97,7 @@ def enclose_case(net: Network, case: Case) -> Case:
     """
     if case.is_float:
         return case
-    box = np.stack([round_numbers(case.box[:, 0], -np.inf), round_numbers(case.box[:, 1], np.inf)], axis=1)
+    box = np.array([(round_down(low), round_up(high)) for low, high in case.box], float).reshape(-1, 2)
     reach_x = [max(abs(Fraction(end)) for end in pair) for pair in box.tolist()]
     reach_y = [Fraction(0)] * net.n_out
     if case.C.dtype == object:
@@ -108,17 +109,8 @@ def enclose_case(net: Network, case: Case) -> Case:
     b = [Fraction(limit) + dot(row, reach_x) for limit, row in zip(case.b.tolist(), a_away, strict=True)]
     outputs = zip(case.d.tolist(), c_away, d_away, strict=True)
     d = [Fraction(limit) + dot(of_y, reach_y) + dot(of_x, reach_x) for limit, of_y, of_x in outputs]
-    return Case(box, A, round_numbers(b, np.inf), C, D, round_numbers(d, np.inf))
-
-
-def round_numbers(values: Any, towards: float) -> Floats:
-    """Return the nearest floats of numbers (k,) that are not before them in a direction, plus or minus infinity."""
-    out = np.array([float(value) for value in values], float)
-    sign = 1 if towards > 0 else -1
-    for i, value in enumerate(values):
-        if sign * (Fraction(float(out[i])) - Fraction(value)) < 0:
-            out[i] = np.nextafter(out[i], towards)
-    return out
+    limits, most = (np.array([round_up(value) for value in values], float) for values in (b, d))
+    return Case(box, A, limits, C, D, most)
 
 
 def _nearest(rows: Numbers) -> tuple[Floats, list[list[Fraction]]]:

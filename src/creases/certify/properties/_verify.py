@@ -21,6 +21,7 @@ from creases.certify._exact import exact_outputs
 from creases.certify._whole_numbers import Columns, check_columns
 from creases.certify.proofs._digest import make_proof
 from creases.certify.proofs._format import ClaimProof, VerifyStatement
+from creases.certify.proofs._rounding import round_down, round_up
 from creases.certify.propagation._linear import linear_value_bounds
 from creases.certify.properties._property import (
     Property,
@@ -29,7 +30,6 @@ from creases.certify.properties._property import (
     case_sets,
     enclose_case,
     put_side_by_side,
-    round_numbers,
 )
 from creases.certify.properties._subtrees import decide_cases
 from creases.errors import InputError
@@ -177,7 +177,7 @@ def _output_ends(net: Network, point: list[Fraction]) -> tuple[list[Any], list[A
     y = exact_outputs(net, point)
     if y is not None:
         return y, y
-    ends = np.stack([round_numbers(point, -np.inf), round_numbers(point, np.inf)], axis=1)  # equal where it is a float
+    ends = np.array([(round_down(value), round_up(value)) for value in point])  # equal where it is a float
     low, high = linear_value_bounds(net, torch.from_numpy(ends))[len(net.steps)]
     return low.reshape(-1).tolist(), high.reshape(-1).tolist()
 
@@ -186,7 +186,6 @@ def _move_inside(x: Floats, case: Case) -> list[Fraction]:
     """Return the floats nearest to a point within the box of a case; fractions where no float is inside."""
     point = []
     for value, (low, high) in zip(x.tolist(), case.box.tolist(), strict=True):
-        inside = [float(round_numbers([low], np.inf)[0]), float(round_numbers([high], -np.inf)[0])]
-        near = min(max(value, inside[0]), inside[1])
+        near = min(max(value, round_up(low)), round_down(high))
         point.append(Fraction(near) if low <= near <= high else (Fraction(low) + Fraction(high)) / 2)
     return point

@@ -12,7 +12,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -476,3 +476,10 @@ def _choice_back(low: Array, high: Array, z_low: Array, z_high: Array, step: Cho
     least = np.where(possible, np.where(alone, low, np.minimum(low, 0)), 0)
     most = np.where(possible, np.where(alone, high, np.maximum(high, 0)), 0)
     return least.reshape(-1), most.reshape(-1)
+
+
+def jacobian_interval(bounds: Bounds, rows: list[Array], columns: Sequence[int]) -> tuple[Array, Array]:
+    """Bound the derivatives (k, c) of rows of the output in some columns, wherever they exist in a node."""
+    ends = [gradient_interval(bounds, len(bounds.machine.steps), row) for row in rows]
+    low, high = (np.array([pair[end][list(columns)] for pair in ends]) for end in (0, 1))
+    return low, high

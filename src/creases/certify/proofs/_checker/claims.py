@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from creases.certify.proofs._checker.parts import to_fractions
-from creases.certify.proofs._rounding import gamma
+from creases.certify.proofs._norms import Norm
+from creases.certify.proofs._rounding import gamma, round_down
 from creases.certify.proofs._spec import Array
 
 #: Multiples of a plane that are tried in a box, relative to the sizes of the functions that are bounded.
@@ -123,15 +124,8 @@ class Node:
 
 
 def floats_below(values: Array) -> Array:
-    """Return the largest floats that are not above fractions."""
-    out = np.empty(len(values))
-    for i, value in enumerate(values):
-        try:
-            near = float(value)
-        except OverflowError:
-            near = np.inf if value > 0 else -np.inf
-        out[i] = near if near <= value else np.nextafter(near, -np.inf)
-    return out
+    """Return the largest floats that are not above numbers (n,)."""
+    return np.array([round_down(value) for value in values], dtype=float)
 
 
 class Refusal(Exception):
@@ -198,20 +192,21 @@ class RowClaim:
 
 
 @dataclass(frozen=True, eq=False)
-class CoefficientClaim:
-    """Wherever the gradient of ``row . y`` exists in a region, its entry of a column is at most a limit.
+class GradientClaim:
+    """Wherever the Jacobian of rows of y exists in a region, a norm of it in some columns is at most a limit.
 
-    The region has an interior in the columns that are not fixed, of which the column is one: pieces that hold on no
-    open part of it do not count. Elsewhere a region does not say which pieces are meant.
+    The region has an interior in the columns that are not fixed, of which these are some: pieces that hold on no open
+    part of it do not count. Elsewhere a region does not say which pieces are meant.
     """
 
     region: Region
-    row: Array  #: (m,) fractions
-    column: int
+    rows: list[Array]  #: rows (m,) of fractions
+    columns: tuple[int, ...]
     limit: Fraction
+    norm: Norm | None = None  #: None: the only entry, with its sign
 
 
-Claim = RowClaim | CoefficientClaim
+Claim = RowClaim | GradientClaim
 
 
 def read_region(box: Any, A: Any, b: Any, n: int) -> Region:

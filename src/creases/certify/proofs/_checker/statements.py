@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from creases.certify.proofs._checker.bounds import Bounds, gradient_interval
+from creases.certify.proofs._checker.bounds import Bounds, jacobian_interval
 from creases.certify.proofs._checker.claims import (
     Ball,
     Claim,
-    CoefficientClaim,
+    GradientClaim,
     Node,
     Region,
     RowClaim,
@@ -30,6 +30,7 @@ from creases.certify.proofs._format import (
     DecisionsStatement,
     DifferencesStatement,
     HoldsStatement,
+    LipschitzStatement,
     MonotoneStatement,
     NearestStatement,
     RangeStatement,
@@ -37,6 +38,7 @@ from creases.certify.proofs._format import (
     UnitsStatement,
     VerifyStatement,
 )
+from creases.certify.proofs._norms import norm_below
 from creases.certify.proofs._spec import Array
 
 Claims = dict[ClaimKey, Claim]
@@ -75,6 +77,7 @@ def derive_claims(subject: Subject, statement: Statement) -> Claims:
         HoldsStatement: _holds,
         MonotoneStatement: _monotone,
         RangeStatement: _range,
+        LipschitzStatement: _lipschitz,
         NearestStatement: _nearest,
         DifferencesStatement: _differences,
         DecisionsStatement: _decisions,
@@ -217,7 +220,7 @@ def _monotone(subject: Subject, statement: MonotoneStatement) -> Claims:
     if statement.verdict == "holds":
         _require_interior(region, statement.interior, column, subject.n)
         row = subject.unit_row((output, -sign))
-        return {("coefficient",): CoefficientClaim(region, row, column, slack)}
+        return {("coefficient",): GradientClaim(region, [row], (column,), slack)}
     require(statement.pair is not None, "the statement has no pair of inputs")
     assert statement.pair is not None
     first, second = (read_point(x, subject.n, "pair") for x in statement.pair)
@@ -248,7 +251,7 @@ def _range(subject: Subject, statement: RangeStatement) -> Claims:
             require(name not in claims, f"the statement bounds {name} twice")
             if by_column:
                 _require_interior(region, statement.interior, j, subject.n)
-                claims[name] = CoefficientClaim(region, row * sign, j, sign * Fraction(limit))
+                claims[name] = GradientClaim(region, [row * sign], (j,), sign * Fraction(limit))
             else:
                 claims[name] = RowClaim(region, [row * sign], [-sign * Fraction(limit)], (False,))
         reached = (("minimum", -1, entry.minimum, entry.argmin), ("maximum", 1, entry.maximum, entry.argmax))
@@ -257,14 +260,17 @@ def _range(subject: Subject, statement: RangeStatement) -> Claims:
                 continue
             x = read_point(where, subject.n, f"input of the {what} of {entry.index}")
             require(region.contains(x), f"the input of the {what} of {entry.index} is outside of the domain")
-            at = _coefficient(subject, x, row, j) if by_column else row @ subject.outputs(x)
+            if by_column:
+                low, high = _jacobian_at(subject, x, [row], (j,))
+                require(bool(low == high), "the input of a coefficient is on a crease")
+            at = Fraction(low[0, 0]) if by_column else row @ subject.outputs(x)
             fits = sign * (at - Fraction(value)) >= 0
             require(bool(fits), f"the {what} of {entry.index} is {show(at)} at its input, not {show(value)}")
     return claims
 
 
-def _coefficient(subject: Subject, x: Array, row: Array, column: int) -> Fraction:
-    """Return a coefficient at an input; refuse it where it depends on the side of a unit that is 0 there."""
+def _jacobian_at(subject: Subject, x: Array, rows: list[Array], columns: Sequence[int]) -> tuple[Array, Array]:
+    """Return bounds of derivatives (k, c) at an input: equal unless they depend on the side of a unit that is 0."""
     machine = subject.machine
     assert machine is not None
     values = machine.evaluate(x)
@@ -274,9 +280,22 @@ def _coefficient(subject: Subject, x: Array, row: Array, column: int) -> Fractio
             z = values[step.inputs[0]]
             tie = np.asarray(z == 0) & isinstance(step, Relu)
             here.entering[i] = np.where(tie, -1, z), np.where(tie, 1, z)
-    low, high = gradient_interval(here, len(machine.steps), row)
-    require(low[column] == high[column], "the input of a coefficient is on a crease")
-    return Fraction(low[column])
+    return jacobian_interval(here, rows, columns)
+
+
+def _lipschitz(subject: Subject, statement: LipschitzStatement) -> Claims:
+    region = read_region(statement.box, (), (), subject.n)
+    rows = [subject.unit_row((i, 1)) for i in range(subject.m)]
+    columns = tuple(int(j) for j in np.flatnonzero(np.asarray(region.low < region.high, bool)))
+    require(bool(columns), "all columns are fixed, so there is no other input")
+    if statement.lower is not None:
+        x = read_point(statement.where, subject.n, "input where the norm is reached")
+        require(region.contains(x), "the input where the norm is reached is outside of the box")
+        reached = norm_below(*_jacobian_at(subject, x, rows, columns), statement.norm)
+        require(reached >= statement.lower, f"the norm at the input is {show(reached)}")
+    if statement.upper is None:
+        return {}
+    return {("norm",): GradientClaim(region, rows, columns, Fraction(statement.upper), statement.norm)}
 
 
 # -- nearest ----------------------------------------------------------------------------------------------------------

@@ -11,11 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from creases.certify.proofs._checker.bounds import Bounds, exact_or_infinite, gradient_interval
-from creases.certify.proofs._checker.claims import Claim, CoefficientClaim, Node, Refusal, RowClaim, require, show
+from creases.certify.proofs._checker.bounds import Bounds, exact_or_infinite, gradient_interval, jacobian_interval
+from creases.certify.proofs._checker.claims import (
+    Claim,
+    GradientClaim,
+    Node,
+    Refusal,
+    RowClaim,
+    floats_below,
+    require,
+    show,
+)
 from creases.certify.proofs._checker.parts import to_fractions
 from creases.certify.proofs._checker.program import Machine, Relu
 from creases.certify.proofs._format import Leaf, Lemma, Multipliers, Split, Tree
+from creases.certify.proofs._norms import norm_above
 from creases.certify.proofs._spec import Array
 
 #: Bounds of a node are computed in fractions, where floats do not decide, in networks of at most this many units.
@@ -119,7 +129,7 @@ class _Combination:
             row_ = np.full(machine.sizes()[machine.steps[i].inputs[0]], Fraction(0), dtype=object)
             row_[place] = Fraction(side)
             self._add(machine.steps[i].inputs[0], row_, beta)
-            if beta > 0 and isinstance(claim, CoefficientClaim) and unit in bounds.node.sides:
+            if beta > 0 and isinstance(claim, GradientClaim) and unit in bounds.node.sides:
                 self.has_strict = self.has_strict or side == 1 or _is_slanted(claim, bounds, i, place)
         self.slopes, self.box = dict(multipliers.slopes), dict(multipliers.box)
         for unit, slope in self.slopes.items():
@@ -188,7 +198,7 @@ def _floats(row: Array) -> Array:
     return np.array([_float(value) for value in row], dtype=float)
 
 
-def _is_slanted(claim: CoefficientClaim, bounds: Bounds, i: int, place: int) -> bool:
+def _is_slanted(claim: GradientClaim, bounds: Bounds, i: int, place: int) -> bool:
     """Whether what enters a unit is constant on no open part of the node: then it is 0 on none."""
     number = bounds.machine.steps[i].inputs[0]
     row = np.zeros(bounds.machine.sizes()[number])
@@ -239,8 +249,8 @@ def _in_fractions(bounds: Bounds) -> Bounds:
 def _check_leaf(claim: Claim, bounds: Bounds, leaf: Leaf) -> bool:
     """Refuse a leaf that does not show the claim; return whether it shows that the node has no inputs."""
     if leaf.by == "gradient":
-        require(isinstance(claim, CoefficientClaim), "a gradient shows nothing about outputs")
-        assert isinstance(claim, CoefficientClaim)
+        require(isinstance(claim, GradientClaim), "a gradient shows nothing about outputs")
+        assert isinstance(claim, GradientClaim)
         return _check_gradient(claim, bounds, leaf.lemmas)
     if leaf.by in ("multipliers", "bounds"):
         require(isinstance(claim, RowClaim), "bounds of outputs show nothing about coefficients")
@@ -284,18 +294,25 @@ def _check_rows(claim: RowClaim, bounds: Bounds, lemmas: Sequence[Lemma]) -> boo
     raise Refusal(f"by its bounds the claim can be missed by {show(closest)}")
 
 
-def _check_gradient(claim: CoefficientClaim, bounds: Bounds, lemmas: Sequence[Lemma]) -> bool:
+def _check_gradient(claim: GradientClaim, bounds: Bounds, lemmas: Sequence[Lemma]) -> bool:
     best: Any = np.inf
     for each in _ladder(claim, bounds, lemmas):
         if each.is_empty:
             return True
-        row = claim.row if each.exact else _floats(claim.row)
-        if not each.exact and not bool((to_fractions(row) == claim.row).all()):
+        rows = claim.rows if each.exact else [_floats(row) for row in claim.rows]
+        if not each.exact and not all(
+            (to_fractions(row) == of).all() for row, of in zip(rows, claim.rows, strict=True)
+        ):
             continue
-        best = gradient_interval(each, len(each.machine.steps), row)[1][claim.column]
+        low, high = jacobian_interval(each, rows, claim.columns)
+        if each.exact and claim.norm is not None:
+            ends = floats_below(low.ravel()), -floats_below(-high.ravel())
+            low, high = (end.reshape(low.shape) for end in ends)
+        best = norm_above(low, high, claim.norm)[()]
         if best <= claim.limit:
             return False
-    raise Refusal(f"the coefficient may be {show(best)}, beyond {show(claim.limit)}")
+    what = "the coefficient" if claim.norm is None else "the norm"
+    raise Refusal(f"{what} may be {show(best)}, beyond {show(claim.limit)}")
 
 
 def _with_lemmas(claim: Claim, bounds: Bounds, lemmas: Sequence[Lemma]) -> Bounds:

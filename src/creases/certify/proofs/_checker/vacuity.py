@@ -46,7 +46,7 @@ def find_vacuity(statement: Statement, claims: dict[ClaimKey, Claim], empty: dic
 
 def _shows_a_point(statement: Statement) -> bool:
     """Whether the statement has an input that shows a part of it, which has been checked."""
-    names = ("point", "pair", "interior")
+    names = ("point", "pair", "interior", "lower")
     if any(getattr(statement, name, None) is not None for name in names):
         return True
     if isinstance(statement, VerifyStatement):

@@ -1,4 +1,4 @@
-"""Branch and bound over the sides of units: the largest coefficient of an input in any region."""
+"""Branch and bound over the sides of units: the largest coefficient, or norm of the Jacobian, in any region."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from fractions import Fraction
 import numpy as np
 
 from creases._typing import Floats
-from creases.certify._maximize.gradients import coefficient_bounds
+from creases.certify._maximize.gradients import jacobian_bounds
 from creases.certify._maximize.multipliers import bound_sum
-from creases.certify._maximize.objectives import Coefficient
+from creases.certify._maximize.objectives import Gradient
 from creases.certify._maximize.side_search import SideSearch
 from creases.certify._maximize.triangle import Triangle
-from creases.certify._maximize.values import coefficient_above, exact_sign_sum
+from creases.certify._maximize.values import exact_sign_sum
 from creases.certify._nodes import ON, Nodes
 from creases.certify.proofs._format import Leaf, Multipliers
 
@@ -20,22 +20,23 @@ from creases.certify.proofs._format import Leaf, Multipliers
 THIN = 1e-9
 
 
-class CoefficientSearch(SideSearch):
-    """The search for the largest coefficient of an input in a row of the output, over all regions."""
+class GradientSearch(SideSearch):
+    """The search for the largest coefficient, or norm of all of them, over all regions."""
 
-    objective: Coefficient
+    objective: Gradient
 
     def bound_nodes(self, nodes: Nodes, numbers: list[int]) -> None:
         """Close nodes, or put them into the queue."""
-        row, column = self.objective.row, self.objective.column
-        _, upper, influence = coefficient_bounds(nodes, row, column)
+        objective = self.objective
+        low, high, influence = jacobian_bounds(nodes, objective.rows, objective.columns, objective.norm)
+        upper = objective.above(low, high)
         for i, number in enumerate(numbers):
             if nodes.is_empty[i]:
                 self.record.close(number, nodes.contradiction(i))
                 continue
             bound = float(upper[i])
             if bound > self.enough and not influence[i].any():  # without the rounding of terms that cancel
-                exact = coefficient_above(self.form, row, column, self.form.split(nodes.lines.below[i]))
+                exact = objective.exact_above(self.form.split(nodes.lines.below[i]))
                 bound = bound if exact is None else min(bound, exact)
             if bound <= self.enough:
                 self.close(number, bound, Leaf("gradient"))
@@ -59,7 +60,7 @@ class CoefficientSearch(SideSearch):
         if answer is None:
             return None
         relaxed, room = answer
-        none = np.zeros((0, len(self.objective.row)))
+        none = np.zeros((0, self.objective.rows.shape[1]))
         total, multipliers, _ = bound_sum(nodes, i, none, np.zeros(0), self.constraints, relaxed.weights)
         if total < 0:
             return Leaf("empty", multipliers)
