@@ -17,7 +17,7 @@ import creases
 from creases.certify._boxes import few_inputs
 from creases.certify._boxes import search as search_module
 from creases.certify._boxes.chain import read_chain, read_stages
-from creases.certify._boxes.search import search_cases
+from creases.certify._boxes.search import ChainSearch
 from creases.certify._exact import exact_outputs
 from creases.certify.proofs import check_proof
 from creases.certify.properties import Case, Property, _case_search, _subtrees, verify
@@ -145,7 +145,7 @@ def test_bounds_of_lattices_contain_their_values() -> None:
         net = lattice(rng, size, n)
         stages = read_stages(net)
         assert stages is not None
-        search = few_inputs._Search(net, stages, [limit_case(np.array([[-1.0, 1.0]] * n), 0.0)], False)
+        search = few_inputs.SparseSearch(net, stages, [limit_case(np.array([[-1.0, 1.0]] * n), 0.0)], False)
         assert search.folds
         for width in (1e-12, 0.1, 1.0):
             center = rng.normal(size=(16, n))
@@ -169,7 +169,8 @@ def test_boxes_that_satisfy_one_row_of_a_case_are_split_for_another() -> None:
     chain, stages = read_chain(net), read_stages(net)
     assert chain is not None
     assert stages is not None
-    for answer in (search_cases(chain, [case], np.inf), few_inputs.search_cases(net, stages, [case], np.inf)):
+    for search in (ChainSearch(chain, [case], False), few_inputs.SparseSearch(net, stages, [case], False)):
+        answer = search.run(np.inf)
         assert answer.is_open == [False]
         assert answer.boxes < 20
 
@@ -235,8 +236,7 @@ def test_answers_and_trees_do_not_depend_on_the_number_of_threads(
     box = np.array([[-1.0, 1.0]] * 4)
     best = float(np.asarray(net(np.random.default_rng(0).uniform(-1, 1, (5000, 4)))).max())
     answers = [
-        search_cases(chain, [limit_case(box, 1.5 * best)], time.monotonic() + 60, threads=n, keep_tree=keep_tree)
-        for n in (1, 3)
+        ChainSearch(chain, [limit_case(box, 1.5 * best)], keep_tree, n).run(time.monotonic() + 60) for n in (1, 3)
     ]
     assert answers[0].boxes == answers[1].boxes > 8
     assert answers[0].trees._splits == answers[1].trees._splits

@@ -47,6 +47,20 @@ def test_the_optimum_and_its_multipliers_prove_each_other(seed: int) -> None:
     assert total == c
 
 
+def test_rows_contradict_each_other_where_no_variable_has_limits() -> None:
+    zero, rows = fractions(np.zeros(3)), np.array([[-1.0, 0.0, 0.0], [1.0, -3.0, 0.0], [0.0, 3.0, 0.0]])
+    answer = maximize_exactly([fractions(row) for row in rows], fractions(np.array([2.0, 0.0, -5.0])), zero, range(3))
+    assert answer is not None
+    assert answer.point is None
+    assert len({*answer.multipliers.values()}) == 1
+    assert sorted(answer.multipliers) == [0, 1, 2]
+    free = maximize_exactly([fractions(row) for row in rows], fractions(np.array([2.0, 0.0, 5.0])), zero, range(3))
+    assert free is not None
+    assert free.point is not None
+    one = maximize_exactly([fractions(row) for row in rows], fractions(np.ones(3)), fractions(np.ones(3)), range(3))
+    assert one is None  # the third variable has no limits
+
+
 def test_floats_around_a_rational_point_stay_in_the_box() -> None:
     third = Fraction(1, 3)
     points = nearby_floats([third, Fraction(1, 2), third], np.array([[0.0, 1.0], [0.0, 1.0], [0.0, float(third)]]))

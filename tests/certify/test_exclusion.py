@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 
 import creases
 from creases.certify import nearest
-from creases.certify._nearest.exclusion import exclude_goal, solve_exactly
+from creases.certify._nearest.exclusion import exclude_goal
 from creases.certify._nearest.question import pose
 from creases.certify.proofs import check_proof
 
@@ -56,10 +54,3 @@ def test_columns_with_limits_count_for_an_exclusion() -> None:
     change = nearest(net, [0.0, 0.0], box=[(-1.0, 0.5), (-5.0, 5.0)])
     assert change.proved
     assert change.point is None
-
-
-def test_weights_of_integer_rows_cancel_all_but_the_last_entry() -> None:
-    rows = np.array([[1, 0, 2], [-1, 3, 0], [0, -3, -5]], dtype=object)
-    weights = solve_exactly(rows)
-    assert weights == [Fraction(1, 3)] * 3
-    assert solve_exactly(np.array([[1, 0], [1, 0]], dtype=object)) is None

@@ -88,6 +88,11 @@ def test_outputs_are_exact_for_convolutions_clamps_and_maxima() -> None:
     ]
 
 
+def test_an_average_of_nine_is_a_ninth_of_the_sum() -> None:
+    net, x = creases.read(nn.Sequential(nn.AvgPool2d(3), nn.Flatten()).double(), (1, 3, 3)), np.linspace(0.1, 0.7, 9)
+    assert exact_outputs(net, x) == [sum(map(Fraction, x.tolist()), Fraction(0)) / 9]
+
+
 def test_an_exact_evaluation_of_too_many_products_is_refused() -> None:
     net = creases.read([(np.ones((3, 1)), np.zeros(3)), (np.ones((1, 3)), [0.0])])
     assert [exact_outputs(net, np.ones(1), most) for most in (5, 6)] == [None, [3]]

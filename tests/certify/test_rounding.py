@@ -141,17 +141,6 @@ def test_rounding_widens_bounds_by_little() -> None:
     assert (high - low <= 1e-12 * np.abs(net(x)).max()).all()
 
 
-def test_known_bounds_of_a_larger_box_and_given_sides_are_kept() -> None:
-    net = creases.read(seeded(MODELS["dense"].double()), (4,)).to(torch.float64)
-    boxes = torch.tensor([[[-1.0, 1.0]] * 4], dtype=torch.float64)
-    value = net.steps[net.bends[0]].inputs[0]
-    whole = LinearBounds(net, boxes).entering_values()[value]
-    on = type(whole)(whole.low.clamp(min=0), whole.high)
-    bounds = LinearBounds(net, boxes, {value: on})
-    assert bool((bounds.entering_values()[value].low >= 0).all())
-    assert int(bounds.undecided()[0]) < int(LinearBounds(net, boxes).undecided()[0])
-
-
 def test_a_tiny_product_that_underflows_is_within_the_bounds() -> None:
     net = creases.read([([[1e-200]], [0.0])]).to(torch.float64)
     bounds = LinearBounds(net, torch.tensor([[[-1e-200, -1e-200]]], dtype=torch.float64))

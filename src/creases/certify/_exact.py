@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import lcm, prod
+from functools import lru_cache
+from math import prod
 
 import numpy as np
 import torch
 
 from creases._program import Step
 from creases._typing import Floats
-from creases.certify.proofs._checker.parts import Dyadic
+from creases.certify.proofs._checker.parts import Dense, Dyadic
+from creases.certify.proofs._checker.program import Affine, Machine, build_machine
+from creases.errors import InputError
 from creases.network import Network
 
 #: The most entries of the matrix of a step, unless it is a weight as it stands.
@@ -24,36 +27,24 @@ MAX_PRODUCTS, LATE_PRODUCTS = 2**22, 2**15
 def exact_outputs(
     net: Network, x: Floats | Sequence[Fraction], max_products: int = MAX_PRODUCTS
 ) -> list[Fraction] | None:
-    """Return the outputs of a float64 network at an input (n_in,), without rounding; None for a network too large.
+    """Return the outputs of a float64 network at an input (n_in,), without rounding; None for a network too large."""
+    machine, products = _machine(net)
+    return None if machine is None or products > max_products else machine.evaluate(np.asarray(x).ravel())[-1].tolist()
 
-    An input of fractions p / q has the outputs of p, with offsets times q, divided by q: bends scale with their input.
-    """
-    scale = 1
-    if isinstance(x, np.ndarray):
-        values = [Dyadic.of(x.reshape(net.input_shape))]
-    else:
-        scale = lcm(*(value.denominator for value in x))
-        whole = np.array([int(value * scale) for value in x], dtype=object)
-        values = [Dyadic(whole.reshape(net.input_shape), 0)]
-    left = max_products
+
+@lru_cache(maxsize=4)
+def _machine(net: Network) -> tuple[Machine | None, int]:
+    """Return a network as who checks a proof evaluates it, if its matrices are not too large; and its products."""
     for step in net.steps:
-        inputs = [values[i] for i in step.inputs]
-        if step.is_bend:
-            values.append(_bend(step, inputs[0]))
-            continue
-        matrices = step_matrices(step, [part.whole.shape for part in inputs])
-        left -= sum(map(np.count_nonzero, matrices or ()))
-        if matrices is None or left < 0:
-            return None
-        values.append(_affine(step, inputs, matrices, scale))
-    return [value / scale for value in values[-1].fractions().flat]
-
-
-def _bend(step: Step, z: Dyadic) -> Dyadic:
-    if step.op == "choice":
-        return Dyadic(np.asarray(z.whole.max(axis=-1), object), z.power)
-    leak = torch.zeros(()) if step.leak is None else step.leak
-    return bend_exactly(z, leak.expand(z.whole.shape).double().numpy())
+        is_free = step.is_bend or step.op == "linear" or step.operation.entries == "moves"
+        if not is_free and prod(step.shape) * max(prod(net.shapes[value]) for value in step.inputs) > MATRIX_ENTRIES:
+            return None, 0
+    try:
+        machine = build_machine(net)
+    except InputError:  # entries that would be rounded, or are not finite
+        return None, 0
+    parts = [part for step in machine.steps if isinstance(step, Affine) for part in step.parts]
+    return machine, sum(int(np.count_nonzero(part.M)) if isinstance(part, Dense) else len(part.kept) for part in parts)
 
 
 def bend_exactly(z: Dyadic, leak: Floats) -> Dyadic:

@@ -102,8 +102,6 @@ class _GoalInBall(LeastRow):
         boxes = np.stack([low[:, 0], high[:, 0]], axis=2)
         away = np.maximum(np.maximum(boxes[:, :, 0] - question.x, question.x - boxes[:, :, 1]), 0.0) * question.weights
         for i, part in enumerate(away):
-            if (
-                question.length(part / radius) > 1 + 1e-9
-            ):  # outside by more than rounding; no square over- or underflows
+            if question.length(part / radius) > 1 + 1e-9:  # outside beyond rounding; no square overflows
                 upper[i] = -np.inf
         return upper, boxes.mean(axis=2), np.ptp(boxes, axis=2) * question.weights * question.columns

@@ -114,13 +114,12 @@ def lipschitz(
     """
     check_choice(norm, ["l1", "l2", "linf"], "norm")
     begin = time.monotonic()
-    deadline = begin + check_number(budget, "budget", above=0)
-    limits = Limits(deadline, check_number(tolerance, "tolerance", least=0))
+    limits = Limits(begin + check_number(budget, "budget", above=0), check_number(tolerance, "tolerance", least=0))
     work = as_network(net).to("cpu").to(torch.float64)
     domain = check_domain(box, None, None, work.n_in)
     ends = domain.stated().box
-    asked = LipschitzStatement(norm, ends, upper=0.0)
-    ((key, claim),) = derive_claims(Subject(None, work.n_in, work.n_out), asked).items()
+    subject, asked = Subject(None, work.n_in, work.n_out), LipschitzStatement(norm, ends, upper=0.0)
+    ((key, claim),) = derive_claims(subject, asked).items()
     extreme = maximize_objective(pose(work, claim), domain, limits, progress=progress)
     lower, proof = max(extreme.lower, 0.0), None
     if extreme.tree is not None and np.isfinite(extreme.upper):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -128,37 +128,27 @@ def margins(
         raise InputError("count", "be left out", f"{options['count']!r}", "one distance is measured for each row")
     name = choose_engine(engine, n_jobs, address)
     measure = partial(_measure, work, norm=norm, budget=budget, **options)
-    answers: list[_Answer] = []
+    answers: list[tuple[Any, ...]] = []
     with open_engine(name, measure, len(rows), n_jobs, address) as workers:
         for answer in map_in_order(workers, ((row,) for row in rows)):
             answers.append(answer)
             if progress is not None:
                 progress("measuring distances", len(answers), len(rows))
+    distance, lower_bound, proved, predicted, reached, points, seconds = zip(*answers, strict=True)
     nowhere = np.full(work.n_in, np.nan)
     return Margins(
-        distance=np.array([answer.distance for answer in answers]),
-        lower_bound=np.array([answer.lower_bound for answer in answers]),
-        proved=np.array([answer.proved for answer in answers]),
-        predicted=np.array([answer.predicted for answer in answers]),
-        reached=np.array([-1 if answer.reached is None else answer.reached for answer in answers]),
-        points=np.array([nowhere if answer.point is None else answer.point for answer in answers]),
+        *map(np.array, (distance, lower_bound, proved, predicted)),
+        reached=np.array([-1 if value is None else value for value in reached]),
+        points=np.array([nowhere if point is None else point for point in points]),
         norm=norm,
-        seconds=sum(answer.seconds for answer in answers),
+        seconds=sum(seconds),
     )
 
 
-class _Answer(NamedTuple):
-    """What is kept of a :class:`Change`, which also holds the question with all of the network."""
-
-    distance: float
-    lower_bound: float
-    proved: bool
-    predicted: int
-    reached: int | None
-    point: Floats | None
-    seconds: float
+#: What is kept of a :class:`Change`, which also holds the question with all of the network.
+KEPT = ("distance", "lower_bound", "proved", "predicted", "reached", "point", "seconds")
 
 
-def _measure(net: Network, row: Floats, **options: Any) -> _Answer:
+def _measure(net: Network, row: Floats, **options: Any) -> tuple[Any, ...]:
     change = nearest(net, row, **options)
-    return _Answer(*(getattr(change, name) for name in _Answer._fields))
+    return tuple(getattr(change, name) for name in KEPT)

@@ -59,11 +59,6 @@ class Balls:
     beyond: Floats
 
     @classmethod
-    def around(cls, radius: float, norm: str, low: Floats, high: Floats, toward: Floats, beyond: Floats) -> Balls:
-        """Return the balls within limits (b, n) each, and beyond planes."""
-        return cls(radius, norm, np.maximum(low, -radius), np.minimum(high, radius), toward, beyond)
-
-    @classmethod
     def boxes(cls, low: Floats, high: Floats) -> Balls:
         """Return boxes (b, n) each."""
         return cls(np.inf, "linf", low, high, np.zeros_like(low), np.zeros(len(low)))

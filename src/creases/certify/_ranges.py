@@ -154,7 +154,8 @@ def output_range(
     begin = time.monotonic()
     work = as_network(net).to("cpu").to(torch.float64)
     report = progress or (lambda what, done, total: None)
-    if _is_regions(box):
+    is_list = isinstance(box, Sequence) and len(box) > 0 and all(hasattr(region, "Q") for region in box)
+    if is_list or isinstance(box, SpacePartition):
         if A is not None or b is not None:
             raise InputError("A", "be left out with regions", hint="give a box, or add the rows to the regions")
         parts = _of_regions(_affine_parts(box, work), quantity)
@@ -175,20 +176,7 @@ def _name(quantity: str, index: tuple[int, ...]) -> str:
     return f"coefficient of x[{index[1]}] in output {index[0]}"
 
 
-def _extremes(values: Floats, points: Floats) -> Parts:
-    """Return the extremes of values (p, ...) at points (p, n), which are exact."""
-    least, most = values.argmin(axis=0), values.argmax(axis=0)
-    low, high = values.min(axis=0), values.max(axis=0)
-    return low, low, points[least], high, points[most], high
-
-
 # -- regions ----------------------------------------------------------------------------------------------------------
-
-
-def _is_regions(box: Any) -> bool:
-    if isinstance(box, SpacePartition):
-        return True
-    return isinstance(box, Sequence) and len(box) > 0 and all(hasattr(region, "Q") for region in box)
 
 
 def _affine_parts(regions: Any, net: Network) -> list[Any]:
@@ -222,7 +210,9 @@ def _of_regions(regions: list[Any], quantity: str) -> Parts:
         points.append(corners)
     shape = _shape(quantity, len(y), np.shape(J)[1])
     stacked = np.concatenate(values)
-    return _extremes(stacked.reshape(len(stacked), *shape), np.concatenate(points))
+    stacked, where = stacked.reshape(len(stacked), *shape), np.concatenate(points)  # exact at these points
+    low, high = stacked.min(axis=0), stacked.max(axis=0)
+    return low, low, where[stacked.argmin(axis=0)], high, where[stacked.argmax(axis=0)], high
 
 
 def _functions(J: Floats, y: Floats, quantity: str) -> tuple[Floats, Floats]:

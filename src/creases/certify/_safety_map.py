@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from operator import call
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,7 @@ def safety_map(
     if not len(boundary.edges):
         raise InputError("box", "contain a part of the decision boundary", "one decision throughout")
     tiles = _Tiles.of(t1, t2)
-    with open_engine(name, _call, tiles.n_tasks, n_jobs, address) as workers:
+    with open_engine(name, call, tiles.n_tasks, n_jobs, address) as workers:
         distance = tiles.map(workers, partial(_distances, boundary.segments, metric))
         outer = _enlarge(frame, metric, tiles.points, distance, (size / (width, height)))
         if (outer != frame).any():
@@ -175,10 +176,6 @@ class _Tiles:
         pixels = np.empty_like(values)
         pixels[self.place] = values
         return pixels.reshape(self.shape)
-
-
-def _call(function: Callable[..., Any], points: Floats, starts: NDArray[np.int64]) -> Any:
-    return function(points, starts)
 
 
 def _distances(segments: Floats, metric: Floats, points: Floats, starts: NDArray[np.int64]) -> Floats:

@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from creases._typing import Floats
 from creases._validation import check_box, check_finite, check_points
-from creases.certify._maximize.domain import Domain
+from creases.certify._maximize.domain import check_domain
 from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.search import Limits, open_search
 from creases.certify.proofs import Proof
 from creases.certify.proofs._digest import make_proof
-from creases.certify.proofs._format import ClaimProof, Tree, UnitsStatement
+from creases.certify.proofs._format import ClaimProof, UnitsStatement
 from creases.certify.propagation import Interval
 from creases.certify.propagation._linear import linear_value_bounds
 from creases.network import Network, NetworkLike, as_network
@@ -64,6 +63,7 @@ def decide_sides(net: NetworkLike, box: Any, X: Any) -> UnitSides:
     seen = net.sides(samples) == 1
     sides: dict[str, list[int]] = {"off": [], "on": []}
     left = WORK // max(1, net.n_units) ** 2
+    domain, limits = check_domain(box, None, None, net.n_in), Limits(np.inf, stop_above=0.0, stop_below=0.0)
     trees = []
     for i, (start, stop) in zip(net.bends, zip(net.unit_starts[:-1], net.unit_starts[1:], strict=True), strict=True):
         number = net.steps[i].inputs[0]
@@ -80,8 +80,10 @@ def decide_sides(net: NetworkLike, box: Any, X: Any) -> UnitSides:
                 is_open = sign * float(end.view(-1)[place]) > 0
                 if prefix is None or (is_open and left <= 0):
                     continue
-                tree, nodes = _show_side(prefix, ends, place, sign, min(MAX_NODES, left))
-                left -= nodes if is_open else 0
+                objective = LeastRow(prefix, sign * np.eye(1, prefix.n_out, place), np.zeros(1))
+                search = open_search(objective, domain, limits, lambda what, done, total: None)
+                tree = search.prove(domain.middle[None], min(MAX_NODES, left))
+                left -= len(search.record) if is_open else 0
                 if tree is not None:
                     sides[name].append(int(start) + place)
                     trees.append(ClaimProof((name, int(start) + place), tree))
@@ -90,12 +92,3 @@ def decide_sides(net: NetworkLike, box: Any, X: Any) -> UnitSides:
     off, on = tuple(sides["off"]), tuple(sides["on"])
     statement = UnitsStatement(tuple((low, high) for low, high in ends.tolist()), off, on)
     return UnitSides(bounds, off, on, make_proof(statement, tuple(trees), net=net) if trees else None)
-
-
-def _show_side(net: Network, box: Floats, place: int, sign: float, max_nodes: int) -> tuple[Tree | None, int]:
-    """Return a tree that shows that an output times a sign is never positive, None if none is found; and its nodes."""
-    objective = LeastRow(net, sign * np.eye(1, net.n_out, place), np.zeros(1))
-    domain = Domain(box, np.zeros((0, len(box))), np.zeros(0))
-    limits = Limits(np.inf, stop_above=0.0, stop_below=0.0)
-    search = open_search(objective, domain, limits, lambda what, done, total: None)
-    return search.prove(domain.middle[None], max_nodes), len(search.record)

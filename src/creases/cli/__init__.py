@@ -35,7 +35,7 @@ COMMANDS = {
         "Explain a row's prediction, or a network's decision at one input.",
     ),
     "verify": ("creases.cli.verify:verify_property", "Prove a property of a network, or find a counterexample."),
-    "lipschitz": ("creases.cli.lipschitz:bound_lipschitz", "Find the exact Lipschitz constant of a network in a box."),
+    "lipschitz": ("creases.cli.verify:bound_lipschitz", "Find the exact Lipschitz constant of a network in a box."),
     "check": (
         "creases.cli.check:check_proof_file",
         "Check a stored proof about a network, by code that shares nothing with the search.",
@@ -88,7 +88,9 @@ class LazyGroup(TyperGroup):
         if cmd_name not in COMMANDS and cmd_name not in plugins:
             return None
         if ctx.obj is _OVERVIEW:
-            text = COMMANDS[cmd_name][1] if cmd_name in COMMANDS else _plugin_summary(plugins[cmd_name])
+            text = COMMANDS[cmd_name][1] if cmd_name in COMMANDS else ""
+            if cmd_name in plugins and plugins[cmd_name].dist is not None:
+                text = str(plugins[cmd_name].dist.metadata["Summary"])
             return TyperCommand(cmd_name, help=text)
         if cmd_name in plugins:
             return _to_command(cmd_name, plugins[cmd_name].load())
@@ -125,8 +127,9 @@ class LazyGroup(TyperGroup):
             print_error(error, command)
             raise typer.Exit(BAD_INPUT) from None
         except Exception as error:
-            if ctx.invoked_subcommand in TWINS:
-                self._name_twin(ctx, error)
+            twin, option = TWINS.get(str(ctx.invoked_subcommand)), getattr(error, "option_name", None)
+            if twin and option and any(option in each.opts for each in self.get_command(ctx, twin).params):
+                error.message += f"; it is one of creases {twin}"  # type: ignore[attr-defined]
             if hasattr(error, "exit_code") or isinstance(error, typer.Abort | BrokenPipeError):
                 raise
             if isinstance(error, OSError) and error.errno in DISK_ERRORS and error.filename is None:  # standard output
@@ -136,22 +139,11 @@ class LazyGroup(TyperGroup):
             traceback.print_exc()
             raise typer.Exit(FAULT) from None
 
-    def _name_twin(self, ctx: Any, error: Any) -> None:
-        """Add to the error about an unknown option which other command has it."""
-        twin, option = TWINS[ctx.invoked_subcommand], getattr(error, "option_name", None)
-        if option and any(option in parameter.opts for parameter in self.get_command(ctx, twin).params):
-            error.message += f"; it is one of creases {twin}"
-
 
 def _plugins() -> dict[str, Any]:
     from importlib.metadata import entry_points
 
     return {point.name: point for point in entry_points(group="creases.commands")}
-
-
-def _plugin_summary(point: Any) -> str:
-    """Return the summary of a plug-in's command: that of the distribution which provides it."""
-    return str(point.dist.metadata["Summary"]) if point.dist is not None else ""
 
 
 def _to_command(name: str, function: Any) -> Any:
@@ -163,14 +155,9 @@ def _to_command(name: str, function: Any) -> Any:
         single.command(name, context_settings=_SETTINGS.get(name))(function)
         command = typer.main.get_command(single)
     for each in (command, *getattr(command, "commands", {}).values()):
-        each.help = _unwrap(each.help or "")
+        paragraphs = cleandoc(each.help or "").split("\n\n")  # that fill the width; indented lines stay
+        each.help = "\n\n".join(part if "\n  " in part else " ".join(part.splitlines()) for part in paragraphs)
     return command
-
-
-def _unwrap(text: str) -> str:
-    """Join the lines of each paragraph, which fill the terminal's width then; indented lines stay as they are."""
-    paragraphs = cleandoc(text).split("\n\n")
-    return "\n\n".join(part if "\n  " in part else " ".join(part.splitlines()) for part in paragraphs)
 
 
 app = typer.Typer(cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)

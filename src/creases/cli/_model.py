@@ -63,7 +63,15 @@ def parse_onnx(model: str) -> tuple[Any, tuple[int, ...]]:
 def load_code(model: str) -> Any:
     """Run the code that ``module:name`` or ``path.py:name`` names; return the model, or what the function returns."""
     source, _, name = model.rpartition(":")
-    module = _load_file(Path(source)) if source.endswith(".py") else _import(source)
+    if source.endswith(".py"):
+        module = _load_file(Path(source))
+    else:
+        if "" not in sys.path:
+            sys.path.insert(0, "")  # a module in the working folder, as `python -m` finds it
+        try:
+            module = importlib.import_module(source)
+        except ModuleNotFoundError as error:
+            raise InputError("model", "name a module that can be imported", f"{source!r}: {error}") from None
     value = getattr(module, name, None)
     if value is None:
         raise InputError("model", f"name something in {source}", repr(name))
@@ -84,15 +92,6 @@ def _load_file(path: Path) -> ModuleType:
     return module
 
 
-def _import(name: str) -> ModuleType:
-    if "" not in sys.path:
-        sys.path.insert(0, "")  # a module in the working folder, as `python -m` finds it
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        raise InputError("model", "name a module that can be imported", f"{name!r}: {error}") from None
-
-
 class Points(NamedTuple):
     """Inputs of a network, and their classes where they are known."""
 
@@ -110,12 +109,17 @@ def read_points(path: Path, target: str | None, n_in: int, outputs: int) -> Poin
         raise InputError("data", "be an existing file", str(path))
     if path.suffix == ".npz" and target is None:
         return _read_npz(path, n_in)
+    import numpy as np
+
     from creases.problems import match_outputs
     from creases.tables import read_columns, read_table
 
     columns = read_columns(path, None)
     if target is None and len(columns) == n_in and not any(column.is_text for column in columns):
-        return Points(_stack_columns(columns, path), None)
+        points = np.stack([np.asarray(column.values, np.float64) for column in columns], axis=1)
+        if not np.isfinite(points).all():
+            raise InputError("data", "be finite", f"missing or infinite values in {path.name}", "drop those rows")
+        return Points(points, None)
     inputs = list(range(n_in)) if target is None and len(columns) == n_in + 1 else None
     problem = read_table(path, target, inputs=inputs)
     if problem.X.shape[1] != n_in:
@@ -123,15 +127,6 @@ def read_points(path: Path, target: str | None, n_in: int, outputs: int) -> Poin
         raise InputError("data", f"have {n_in} input columns, as the network", got)
     problem = match_outputs(problem, outputs)
     return Points(problem.X, None if problem.classes is None else problem.y)
-
-
-def _stack_columns(columns: Any, path: Path) -> Floats:
-    import numpy as np
-
-    points = np.stack([np.asarray(column.values, np.float64) for column in columns], axis=1)
-    if not np.isfinite(points).all():
-        raise InputError("data", "be finite", f"missing or infinite values in {path.name}", "drop those rows")
-    return points
 
 
 def _read_npz(path: Path, n_in: int) -> Points:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from creases.network import NetworkLike
+    pass
 
 from creases.cli import _model as model
 from creases.cli._arguments import parse_shape
@@ -89,8 +88,8 @@ def check_proof_file(
                 raise typer.Exit(REFUSED)
         begin("reading the network")
         shape = parse_shape(input_shape)
-        net: Any = _load(model_, shape)
-        second = None if other is None else _load(other, shape)
+        net: Any = model.load_model(model_, shape)
+        second = None if other is None else model.load_model(other, shape)
         if prop is not None:
             from creases.certify.properties import match_networks
 
@@ -102,8 +101,3 @@ def check_proof_file(
             raise typer.Exit(INTERRUPTED) from None
     print_document(result.describe(), as_json=as_json, style=STYLES[result.verified])
     raise typer.Exit(0 if result else REFUSED)
-
-
-def _load(name: str, shape: Sequence[int] | None) -> NetworkLike:
-    """Return a network; the name of an ONNX file is left to the checker, which may read it without PyTorch."""
-    return Path(name) if shape is None and Path(name).suffix == ".onnx" else model.load_model(name, shape)

@@ -226,7 +226,7 @@ def _find_regions(
     net: Network, chosen: dict[str, Any], options: dict[str, Any], begin: Callable[..., None]
 ) -> tuple[PlanePartition, float]:
     """Return the regions and the seconds they took; say before what to expect, and after Ctrl-C what was found."""
-    from creases.regions import plane, plane_through
+    from creases.regions import estimate_regions, plane, plane_through
 
     so_far = 1
 
@@ -238,7 +238,10 @@ def _find_regions(
     start = perf_counter()
     try:
         if net.n_units > FEW_UNITS or options["exact"]:
-            _announce_estimate(net, chosen, exact=options["exact"])
+            with suppress(CreasesError):  # the plane itself is refused in better words
+                expected = estimate_regions(net, **chosen, exact=options["exact"])
+                if expected.seconds > WORTH:
+                    note(f"Estimate from small samples: {expected}. Press Ctrl-C to stop.")
         start = perf_counter()
         if "through" in chosen:
             found = plane_through(net, *chosen["through"], **options, progress=follow)
@@ -256,16 +259,6 @@ def _find_regions(
         gigabytes = f"--max-memory {options['max_memory'] / 1e9:g}"
         hint = "nothing was written. Map a smaller --box, or use --tiles, whose memory is bounded by one tile"
         raise LimitError(gigabytes, error.what, hint) from None
-
-
-def _announce_estimate(net: Network, chosen: dict[str, Any], *, exact: bool) -> None:
-    """Say how long a plane will take, if that is long."""
-    from creases.regions import estimate_regions
-
-    with suppress(CreasesError):  # the plane itself is refused in better words
-        expected = estimate_regions(net, **chosen, exact=exact)
-        if expected.seconds > WORTH:
-            note(f"Estimate from small samples: {expected}. Press Ctrl-C to stop.")
 
 
 def _choose_plane(

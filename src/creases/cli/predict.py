@@ -23,8 +23,6 @@ from creases.cli.console import (
 from creases.errors import InputError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from creases.tables import GrownModel, TableModel
 
 #: Classes whose predictions are counted in the summary.
@@ -130,7 +128,10 @@ def predict_rows(
         print_json(summary | ({} if out is not None or frame is None else {"predictions": frame.to_dict("records")}))
         return
     if out is None:
-        _print_rows(frame)
+        first = frame.head(PRINTED).to_numpy(object)  # numbers short
+        cells = [[f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row] for row in first]
+        rows = [(str(name), *row) for name, row in zip(frame.index, cells, strict=False)]
+        print_table(f"first {len(first)} of {plural(len(frame), 'row')}", rows, ("row", *map(str, frame.columns)))
     _print(model, summary, out, run)
 
 
@@ -150,13 +151,3 @@ def _print(model: TableModel | GrownModel, summary: dict[str, Any], out: Path | 
         print_next(repeat_command("--out", "predictions.csv"), "write all rows to a file")
         return
     print_next(command("explain", run, "--row", "0"), "why a row of the training table gets its prediction")
-
-
-def _print_rows(frame: pd.DataFrame) -> None:
-    """Print the first rows as a table, numbers short."""
-    first = frame.head(PRINTED)
-    cells = [
-        [f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row] for row in first.to_numpy(object)
-    ]
-    rows = [(str(name), *row) for name, row in zip(first.index, cells, strict=True)]
-    print_table(f"first {len(first)} of {plural(len(frame), 'row')}", rows, ("row", *map(str, frame.columns)))

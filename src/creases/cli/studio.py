@@ -38,9 +38,7 @@ def open_studio(
     if run is not None:
         from creases.tables import FitSettings, load
 
-        FitSettings.load(
-            run
-        )  # refuses a folder without the model of a table, or a damaged one, before a page is opened
+        FitSettings.load(run)  # refuses a folder without such a model, or a damaged one, before a page is opened
         load(run)
 
     def announce(address: str) -> None:

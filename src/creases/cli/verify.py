@@ -1,16 +1,17 @@
-"""``creases verify``: whether a property of a VNN-LIB file holds for a network."""
+"""``creases verify`` and ``creases lipschitz``: whether a property of a VNN-LIB file holds; how steep a network is."""
 
 from __future__ import annotations
 
 import shlex
 import time
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from creases.cli import _model as model
-from creases.cli._arguments import parse_shape
+from creases.cli._arguments import parse_box, parse_shape
 from creases.cli._options import (
     Address,
     AsJson,
@@ -35,6 +36,12 @@ LEAST_TIME = 0.1
 #: The exit code of each answer.
 EXIT_CODES = {"holds": 0, "violated": 1, "unknown": 3}  # 2 is invalid input, as for every command
 
+#: Norms of inputs and outputs.
+Norm = StrEnum("Norm", ["l1", "l2", "linf"])
+
+Budget = Annotated[float, option("SECONDS", "Time limit in seconds.")]
+ProofFile = Annotated[Path | None, option("FILE", "Write a proof of the answer (.json or .json.gz).", "--proof")]
+
 
 def verify_property(
     model_: Model,
@@ -56,8 +63,8 @@ def verify_property(
             callback=check_model,
         ),
     ] = None,
-    budget: Annotated[float, option("SECONDS", "Time limit in seconds, with reading.")] = 60.0,
-    proof: Annotated[Path | None, option("FILE", "Write a proof of the answer (.json or .json.gz).")] = None,
+    budget: Budget = 60.0,
+    proof: ProofFile = None,
     n_jobs: Annotated[
         int | None, option("N", "Processes that share the search; default: this one alone.", "--jobs")
     ] = None,
@@ -106,6 +113,34 @@ def verify_property(
     raise typer.Exit(EXIT_CODES[verdict.status])
 
 
+def bound_lipschitz(
+    model_: Model,
+    box: Annotated[str, option("LO,HI[,...]", "For all inputs, or a pair for each.")] = "-1,1",
+    norm: Annotated[Norm, option("NAME", "l1, l2 or linf, of inputs and outputs.")] = Norm.l2,
+    budget: Budget = 60.0,
+    proof: ProofFile = None,
+    input_shape: InputShape = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the exact Lipschitz constant of a network in a box.
+
+    It is the largest operator norm of the Jacobian of any region in the box, printed with an input of such a region; or
+    both ends, proved, when the time is over.
+    """
+    ends = parse_box(box)
+    with show_progress(2) as begin:
+        begin("reading the network")
+        from creases.certify import lipschitz
+
+        net = model.load_model(model_, parse_shape(input_shape))
+        begin("bounding the Jacobian")
+        with divert_stdout():
+            constant = lipschitz(net, ends[0] if len(ends) == 1 else ends, norm.value, budget=budget, progress=begin)
+        if proof is not None:
+            _write_proof(constant, proof, model_)
+    print_document(constant.describe(), as_json=as_json, style="bold")
+
+
 def _write_proof(verdict: Any, path: Path, model_: str) -> None:
     from creases.certify.proofs import save_proof
 
@@ -113,7 +148,7 @@ def _write_proof(verdict: Any, path: Path, model_: str) -> None:
         save_proof(verdict.proof, path)
         err.print(f"proof written to {path}; check it with: {command('check', path, model_)}", soft_wrap=True)
     else:
-        err.print("no proof is written: the answer is unknown, or the network is none that proofs are made for")
+        err.print(f"no proof is written: {verdict.proof_note}", soft_wrap=True)
 
 
 def _print_next(model_: str, property_: Path, budget: float, verdict: Any) -> None:

@@ -87,33 +87,6 @@ def is_supported(stages: Sequence[Stage]) -> bool:
     return all(((stage.leak >= 0) & (stage.leak <= 1)).all() for stage in stages)
 
 
-def search_cases(
-    net: Network,
-    stages: Sequence[Stage],
-    cases: Sequence[Case],
-    until: float,
-    *,
-    keep_tree: bool = False,
-) -> Answer:
-    """Search cases with one box for an input in one of them; see :func:`creases.certify._boxes.search.search_cases`."""
-    return _Search(net, stages, cases, keep_tree).run(None, until)
-
-
-def search_part(
-    net: Network,
-    stages: Sequence[Stage],
-    cases: Sequence[Case],
-    nodes: Boxes | None,
-    until: float,
-    number: int,  # of ascents, which there are none of
-    *,
-    is_small: bool,
-    keep_tree: bool,
-) -> Answer:
-    """Go on with a search from some boxes for a while; see :func:`creases.certify._boxes.search.search_part`."""
-    return _Search(net, stages, cases, keep_tree).run(nodes, until, SMALL_SHARE if is_small else SHARE)
-
-
 @lru_cache(maxsize=1)
 def _prepare(stages: tuple[Stage, ...], keep_tree: bool) -> tuple[list[_Part], list[bool], dict[int, _Fold]]:
     """Return the linear parts of stages, which have bends, and which are bounded with the next one.
@@ -129,7 +102,9 @@ def _prepare(stages: tuple[Stage, ...], keep_tree: bool) -> tuple[list[_Part], l
     return [_Part.of(stage.W) for stage in stages], is_bent, folds
 
 
-class _Search:
+class SparseSearch:
+    """The search of cases with one box for an input in one of them; see :class:`ChainSearch`."""
+
     def __init__(self, net: Network, stages: Sequence[Stage], cases: Sequence[Case], keep_tree: bool) -> None:
         self.net, self.stages, self.cases = net, stages, cases
         self.parts, self.is_bent, self.folds = _prepare(tuple(stages), keep_tree)
@@ -145,8 +120,15 @@ class _Search:
         self.batch = int(np.clip(BATCH_SIZE // max(1, numbers), 1, MAX_BATCH))
         self.checks, self.done = 0, 0
 
-    def run(self, nodes: Boxes | None, until: float, max_batches: float = np.inf) -> Answer:
-        """Search from boxes whose nodes are 0, 1, ..., or from the whole box."""
+    def run(self, until: float) -> Answer:
+        """Search the whole box until a time of ``time.monotonic()``."""
+        return self._work(None, until, np.inf)
+
+    def take_part(self, nodes: Boxes | None, until: float, number: int, *, is_small: bool) -> Answer:
+        """Go on from some boxes for a while; the number is that of ascents, which there are none of here."""
+        return self._work(nodes, until, SMALL_SHARE if is_small else SHARE)
+
+    def _work(self, nodes: Boxes | None, until: float, max_batches: float) -> Answer:
         boxes, is_open, numbers = self._root() if nodes is None else nodes
         self.trees = TreeRecord(len(numbers), len(self.cases))
         next_node, batches, is_stuck = len(numbers), 0, False

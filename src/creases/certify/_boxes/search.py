@@ -55,15 +55,8 @@ class Answer:
     is_stuck: bool = False  #: whether no box that is left can be split
 
 
-def search_cases(
-    chain: Chain,
-    cases: Sequence[Case],
-    until: float,
-    *,
-    threads: int = 1,
-    keep_tree: bool = False,
-) -> Answer:
-    """Search cases with one box for an input that is in one of them, until a time of ``time.monotonic()``.
+class ChainSearch:
+    """The search of cases with one box for an input that is in one of them.
 
     Parameters
     ----------
@@ -71,41 +64,8 @@ def search_cases(
         Whether to keep the tree of boxes; cases are then closed with a little room, so that another order of
         operations closes them too.
     """
-    return _Search(chain, cases, threads, keep_tree).run(until)
 
-
-def search_part(
-    chain: Chain,
-    cases: Sequence[Case],
-    nodes: Stack | None,
-    until: float,
-    number: int,
-    *,
-    is_small: bool,
-    keep_tree: bool,
-) -> Answer:
-    """Go on with a search from some boxes for a while; from the whole box if there are none.
-
-    Parameters
-    ----------
-    nodes
-        Boxes that another part left, whose nodes have the numbers 0, 1, ...
-    number
-        Of the part: ascents of parts begin at different points.
-    is_small
-        Whether to return soon.
-    """
-    return _Search(chain, cases, 1, keep_tree).take_part(nodes, until, number, is_small=is_small)
-
-
-class _Search:
-    def __init__(
-        self,
-        chain: Chain,
-        cases: Sequence[Case],
-        threads: int,
-        keep_tree: bool,
-    ) -> None:
+    def __init__(self, chain: Chain, cases: Sequence[Case], keep_tree: bool, threads: int = 1) -> None:
         self.chain, self.cases, self.threads, self.keep_tree = chain, cases, threads, keep_tree
         self.box = np.ascontiguousarray(cases[0].box, np.float64)
         self.net = _stages(chain, self.box)
@@ -116,6 +76,7 @@ class _Search:
         self.cost = max(1, chain.W.shape[1] * chain.b.size * chain.b.size // 4)
 
     def run(self, until: float) -> Answer:
+        """Search the whole box until a time of ``time.monotonic()``."""
         cases, nodes = len(self.cases), self._root()
         parts, limit = 1, max(1, min(FIRST, PART_COST // self.cost))
         while len(nodes.node):
@@ -136,7 +97,17 @@ class _Search:
         return self._answer(nodes)
 
     def take_part(self, nodes: Stack | None, until: float, number: int, *, is_small: bool) -> Answer:
-        """Bound some of the boxes that wait, or the whole box first, and climb once."""
+        """Bound some of the boxes that another part left, or the whole box, for a while, and climb once.
+
+        Parameters
+        ----------
+        nodes
+            Boxes whose nodes have the numbers 0, 1, ...
+        number
+            Of the part: ascents of parts begin at different points.
+        is_small
+            Whether to return soon.
+        """
         nodes = self._root() if nodes is None else nodes
         self.trees = TreeRecord(len(nodes.node), len(self.cases))
         self.next_node, self.ascents = len(nodes.node), number
@@ -152,7 +123,10 @@ class _Search:
         return self._answer(left, is_stuck=count > 0 and done == 0)
 
     def _root(self) -> Stack:
-        return _stack(1, self.box, self.chain.b.shape, len(self.cases))
+        from creases.certify._boxes.kernel import Stack
+
+        low, high = np.full((1, *self.chain.b.shape), -np.inf), np.full((1, *self.chain.b.shape), np.inf)
+        return Stack(self.box[None], low, high, np.ones((1, len(self.cases)), np.int64), np.zeros(1, np.int64))
 
     def _answer(self, nodes: Stack, *, is_stuck: bool = False) -> Answer:
         is_open = [bool(nodes.is_open[:, case].any()) for case in range(len(self.cases))]
@@ -257,14 +231,6 @@ def _work(chain: Chain, cases: int) -> Work:
     return Work(np.zeros((n, 2)), low, high, lines, g, spare, nothing, x, corner, still)
 
 
-def _stack(capacity: int, box: Floats, shape: tuple[int, ...], cases: int) -> Stack:
-    from creases.certify._boxes.kernel import Stack
-
-    low, high = np.full((capacity, *shape), -np.inf), np.full((capacity, *shape), np.inf)
-    boxes = np.repeat(box[None], capacity, axis=0)
-    return Stack(boxes, low, high, np.ones((capacity, cases), np.int64), np.zeros(capacity, np.int64))
-
-
 def take_every(nodes: Any, start: int, step: int) -> Any:
     """Return every so many-th node of a named tuple of arrays."""
     return type(nodes)(*(part[start::step] for part in nodes))
@@ -329,4 +295,4 @@ def _search_once() -> None:
     assert chain is not None
     one, none = np.ones((1, 1)), np.zeros((1, 1))
     case = Case(box=np.array([[0.0, 1.0]]), A=one[:0], b=np.zeros(0), C=-one, D=none, d=np.array([-2.0]))
-    search_cases(chain, [case], until=0.0)
+    ChainSearch(chain, [case], keep_tree=False).run(0.0)

@@ -61,7 +61,7 @@ class _Dictionary:
         self.other = [self.m + j for j in range(self.n)]
 
     def enter(self, order: Sequence[int]) -> bool:
-        """Express all of v by rooms of rows, the first ones of an order if possible; False if rows are too few."""
+        """Express v by rooms of rows, the first ones of an order if possible; False if the cost has no bound then."""
         for row in order:
             free = [j for j, name in enumerate(self.other) if name >= self.m]
             if not free:
@@ -70,7 +70,7 @@ class _Dictionary:
             j = max(free, key=lambda j: abs(entries[j]))
             if entries[j]:
                 self.pivot(row, j)
-        return all(name < self.m for name in self.other)
+        return all(name < self.m or not cost for name, cost in zip(self.other, self.rows[-1], strict=False))
 
     def pivot(self, i: int, j: int) -> None:
         """Exchange the i-th basic variable with the j-th other one."""

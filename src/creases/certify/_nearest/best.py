@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from fractions import Fraction
-from math import isqrt
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from creases.certify._maximize.values import exact_least
 from creases.certify._nearest.projection import project
 from creases.certify._nearest.question import Goal, Question, dual_length
 from creases.certify._nodes import root_node
-from creases.certify.proofs._rounding import round_up
+from creases.certify.proofs._rounding import root_above, round_up
 
 #: Points are moved beyond the boundary by at most this share of their distance; if fractions are needed, by the other.
 FAR, FAR_EXACTLY = 1e-8, 3e-7
@@ -67,11 +66,12 @@ class Best:
         margin = exact_margin(self.question, point)
         if margin is None or margin >= 0:
             return None if margin is None else point
-        return self._nudge(point, sides, round_up(-margin), self._holds_exactly, FAR_EXACTLY)
 
-    def _holds_exactly(self, point: Floats) -> bool:
-        margin = exact_margin(self.question, point)
-        return margin is not None and margin >= 0
+        def reaches(moved: Floats) -> bool:
+            margin = exact_margin(self.question, moved)
+            return margin is not None and margin >= 0
+
+        return self._nudge(point, sides, round_up(-margin), reaches, FAR_EXACTLY)
 
     def _nudge(
         self, point: Floats, sides: Bools | None, missing: float, accepts: Callable[[Floats], bool], far: float = FAR
@@ -128,8 +128,9 @@ class Best:
         Whole numbers stay as they are ``at`` an input (n,): the search moves them.
         """
         question, scale = self.question, scale if np.isfinite(scale) and scale > 0 else 1.0
-        N, s = region_rows(question, sides)
-        _, _, J, y = question.local.piece(sides)
+        entering, constants, J, y = question.local.piece(sides)
+        sign = np.where(sides, -1.0, 1.0)
+        N, s = sign[:, None] * entering, -sign * constants  # the region is N u <= s
         A, b = -goal.G @ J, goal.G @ y + goal.g  # where the goal is reached by the piece
         rows, ends = np.vstack([question.sums[0], N, A]), np.concatenate([question.sums[1], s, b])
         low, high = (np.where(question.whole, at, end) for end in question.limits)
@@ -143,13 +144,6 @@ class Best:
         order = [i for i in np.argsort(-held) if held[i] > 0]
         step = 1e-7 * scale
         return question.length(u), [u + step * N[i] / np.linalg.norm(N[i]) for i in order]
-
-
-def region_rows(question: Question, sides: Bools) -> tuple[Floats, Floats]:
-    """Return the region of sides (units,) as rows ``N u <= s``."""
-    A, a, _, _ = question.local.piece(sides)
-    sign = np.where(sides, -1.0, 1.0)
-    return sign[:, None] * A, -sign * a
 
 
 def find_changes(question: Question, best: Best, deadline: float, seed: int = 0) -> None:
@@ -187,9 +181,8 @@ def round_columns(question: Question, u: Floats) -> Floats:
         return u
     point = np.tile(question.x, (*u.shape[:-1], 1))
     point[..., question.columns] += u / question.weights[question.columns]
-    for group in question.one_hot:
-        columns = list(group)
-        point[..., columns] = np.eye(len(columns))[point[..., columns].argmax(axis=-1)]
+    for group in map(list, question.one_hot):
+        point[..., group] = np.eye(len(group))[point[..., group].argmax(axis=-1)]
     point[..., question.integer] = np.round(point[..., question.integer])
     point = np.clip(point, question.low, question.high)
     return (question.weights * (point - question.x))[..., question.columns]
@@ -257,15 +250,5 @@ def distance_above(question: Question, point: Floats) -> float:
     if not change:
         return 0.0
     if question.norm == "l2":
-        square = sum((v * v for v in change), Fraction(0))
-        return _root_above(square)
+        return round_up(root_above(sum((v * v for v in change), Fraction(0))))
     return round_up(sum(change, Fraction(0)) if question.norm == "l1" else max(change))
-
-
-def _root_above(square: Fraction) -> float:
-    """Return the square root of a fraction, rounded up."""
-    shift = max(0, 120 - square.numerator.bit_length() + square.denominator.bit_length())
-    shift += shift % 2
-    scaled, rest = divmod(square.numerator << shift, square.denominator)
-    root = isqrt(scaled)
-    return round_up(Fraction(root if root * root == scaled and not rest else root + 1, 2 ** (shift // 2)))

@@ -22,6 +22,7 @@ import numpy as np
 
 from creases._typing import Floats, Ints
 from creases.certify._form import Form, search_form, stack_rows
+from creases.certify._maximize.exact_program import maximize_exactly
 from creases.certify._maximize.linear_program import Solver
 from creases.certify._nearest.question import Goal, Question
 from creases.certify._nodes import FREE, OFF, ON, Sides
@@ -136,10 +137,12 @@ class _Excluder:
         both = (steep & flat)[~single]
         chosen = np.concatenate([used[: k + f], np.repeat(both, 2), used[k + f + 2 * len(opened) :]])
         numbers = np.flatnonzero(chosen)
-        weights = solve_exactly(rows.whole[numbers])
-        if weights is None or min(weights) < 0:
+        table = rows[numbers].fractions().tolist()
+        A, b = [[-value for value in row[:-1]] for row in table], [row[-1] for row in table]
+        answer = maximize_exactly(A, b, [Fraction(0)] * (rows.whole.shape[1] - 1), range(len(b)))
+        if answer is None or answer.point is not None:
             return None
-        w = dict(zip(numbers.tolist(), weights, strict=True))
+        w = {int(numbers[row]): value for row, value in answer.multipliers.items()}
         if not self._fits(w, slopes, opened[single], left, known):
             return None
         goal = tuple(w.get(r, Fraction(0)) for r in range(k))
@@ -188,32 +191,3 @@ def _as_dyadic(values: list[Fraction]) -> Dyadic:
     row = np.empty((1, len(values)), dtype=object)
     row[0, :] = [int(value * 2**bits) for value in values]
     return Dyadic(row, -bits)
-
-
-def solve_exactly(columns: Any) -> list[Fraction] | None:
-    """Return weights with which integer rows (k, m) add up to 0, but for a negative last entry; None if none are found.
-
-    Elimination without fractions [1]_: every division is exact.
-
-    References
-    ----------
-    .. [1] Bareiss, "Sylvester's identity and multistep integer-preserving Gaussian elimination", Math. Comp. 22, 1968.
-    """
-    if not len(columns):
-        return None
-    matrix = [[*map(int, row), int(i == columns.shape[1] - 1)] for i, row in enumerate(columns.T)]
-    count, before = len(columns), 1
-    for j in range(count):
-        pivot = next((i for i in range(j, len(matrix)) if matrix[i][j]), None)
-        if pivot is None:
-            return None
-        matrix[j], matrix[pivot] = matrix[pivot], matrix[j]
-        head = matrix[j]
-        for i, row in enumerate(matrix):
-            if i != j:
-                factor = row[j]
-                matrix[i] = [(a * head[j] - factor * b) // before for a, b in zip(row, head, strict=True)]
-        before = head[j]
-    if any(row[count] for row in matrix[count:]):
-        return None
-    return [Fraction(-row[count], row[j]) for j, row in enumerate(matrix[:count])]

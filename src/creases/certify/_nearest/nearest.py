@@ -264,7 +264,8 @@ class _Solver:
 
     def solve(self) -> None:
         question = self.question
-        self._try_input()
+        if question.allows(question.x):  # it may be decided so already, or tie
+            self.best.offer(np.zeros(question.local.n_in))
         if self.best.distance > 0:
             share = 0.25 * (self.deadline - self.start)
             find_changes(question, self.best, self.start + share)
@@ -278,12 +279,6 @@ class _Solver:
             self._search(self.best.distance, FIRST_NODES)
         while not self.is_over:
             self._deepen()
-
-    def _try_input(self) -> None:
-        """Take the input itself where it is decided so already, or ties."""
-        question = self.question
-        if question.allows(question.x):
-            self.best.offer(np.zeros(question.local.n_in))
 
     def _search(self, radius: float, max_nodes: float = np.inf, deadline: float = np.inf) -> bool:
         """Search within a radius; return whether that finished."""

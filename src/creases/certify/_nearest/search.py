@@ -145,9 +145,11 @@ class Search:
         try:
             self._begin()
             while self.heap and self.heap[0][0] < self.cutoff:
-                if time.perf_counter() > self.deadline or self.nodes > self.max_nodes or self._is_answered:
+                is_answered = self.norm != self.question.norm and np.isfinite(self.best.distance)
+                if time.perf_counter() > self.deadline or self.nodes > self.max_nodes or is_answered:
                     break
-                taken = [heapq.heappop(self.heap) for _ in range(min(self._room(), len(self.heap)))]
+                room = max(1, min(BATCH, len(self.heap) // 4))  # few at first, when all have nearly the same bound
+                taken = [heapq.heappop(self.heap) for _ in range(room)]
                 try:
                     self._split([entry[2] for entry in taken if entry[0] < self.cutoff])
                 except OutOfTimeError:
@@ -159,14 +161,6 @@ class Search:
         left = min((entry[0] for entry in self.heap), default=np.inf)
         finished = left >= self.cutoff
         return Outcome(min(left, self.floor, self.reach), self.nodes, finished, self.trees)
-
-    @property
-    def _is_answered(self) -> bool:
-        return self.norm != self.question.norm and bool(np.isfinite(self.best.distance))
-
-    def _room(self) -> int:
-        """Return how many nodes are split at once: few at first, when all have nearly the same bound."""
-        return max(1, min(BATCH, len(self.heap) // 4))
 
     # -- nodes --------------------------------------------------------------------------------------------------------
 
@@ -243,7 +237,8 @@ class Search:
         u_low, u_high, sides, low, high = (np.array([getattr(node, name) for node in nodes]) for name in names)
         toward = np.array([np.zeros(self.net.n_in) if node.toward is None else node.toward for node in nodes])
         beyond = np.array([node.beyond for node in nodes])
-        balls = Balls.around(self.reach, self.norm, u_low, u_high, toward, beyond)
+        low_end, high_end = np.maximum(u_low, -self.reach), np.minimum(u_high, self.reach)
+        balls = Balls(self.reach, self.norm, low_end, high_end, toward, beyond)
         return Nodes(self.net, balls, sides, (low, high), is_bounded=is_bounded, deadline=self.deadline)
 
     def _add(self, node: Node) -> None:

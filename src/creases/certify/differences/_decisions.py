@@ -107,18 +107,13 @@ def compare_decisions(
         if witness is None:
             if trees is None:
                 return DecisionComparison("unknown")
-            return DecisionComparison("same", proof=_proof(first, second, sides, trees))
+            proofs = tuple(ClaimProof(pair, tree) for pair, tree in trees.items() if tree is not None)
+            statement, is_whole = DecisionsStatement("same", sides), len(proofs) == len(trees)
+            proof = make_proof(statement, proofs, net=first, other=second) if is_whole else None
+            return DecisionComparison("same", proof=proof)
     classes = _exact_classes(first, second, witness)
     statement = DecisionsStatement("different", sides, classes, tuple(witness.tolist()))
     return DecisionComparison("different", witness, classes, make_proof(statement, net=first, other=second))
-
-
-def _proof(a: Network, b: Network, box: tuple[tuple[float, float], ...], trees: dict[ClaimKey, Any]) -> Proof | None:
-    """Return the proof that both always decide alike; None where a tree is missing."""
-    if any(tree is None for tree in trees.values()):
-        return None
-    proofs = tuple(ClaimProof(pair, tree) for pair, tree in trees.items())
-    return make_proof(DecisionsStatement("same", box), proofs, net=a, other=b)
 
 
 def _exact_classes(a: Network, b: Network, x: Floats) -> tuple[int, int]:
@@ -166,8 +161,7 @@ def _candidates(a: Network, b: Network, box: Floats, start: Any, seed: int, unti
 
 
 def _differs(a: Network, b: Network, x: Floats) -> bool:
-    one, other = _exact_classes(a, b, x)
-    return one != other
+    return len({*_exact_classes(a, b, x)}) == 2
 
 
 def _prove(
@@ -180,7 +174,7 @@ def _prove(
     claims = derive_claims(Subject(None, a.n_in, a.n_out, nets=2), statement)
     pairs, objectives = list(claims), {pair: pose(joint, claim) for pair, claim in claims.items()}
     with torch.no_grad():
-        stacked = torch.from_numpy(np.concatenate([each.rows for each in objectives.values()]))  # type: ignore[union-attr]
+        stacked = torch.from_numpy(np.concatenate([each.rows for each in objectives.values()]))
         upper = bounds.worst(*bounds.linear_upper(stacked))[0].numpy().reshape(len(pairs), 2)
     open_pairs = [pair for pair, ends in zip(pairs, upper, strict=True) if (ends >= 0).all()]
     trees: dict[ClaimKey, Any] = {pair: (Leaf("bounds"),) for pair in pairs if pair not in open_pairs}

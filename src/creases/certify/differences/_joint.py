@@ -143,11 +143,13 @@ def add_network(
 
 def _put(steps: list[Step], new: Step) -> int:
     """Append a step unless there is the same; return the number of its value."""
-    k = next((k for k, old in enumerate(steps) if _is_same(old, new)), None)
-    if k is None:
-        steps.append(new)
-        return len(steps)
-    return k + 1
+    for k, old in enumerate(steps):
+        is_like = all(getattr(old, name) == getattr(new, name) for name in ("op", "inputs", "shape", "options"))
+        is_like = is_like and old.tensors.keys() == new.tensors.keys()
+        if is_like and all(torch.equal(old.tensors[key], new.tensors[key]) for key in old.tensors):
+            return k + 1
+    steps.append(new)
+    return len(steps)
 
 
 def concatenate(steps: list[Step], ends: Sequence[int], size: int, shape: tuple[int, ...]) -> Network:
@@ -167,12 +169,3 @@ def _append(
     """Append a step; return the number of its value."""
     steps.append(Step(op, tuple(inputs), shape, options or {}, path=path or op))
     return len(steps)
-
-
-def _is_same(a: Step, b: Step) -> bool:
-    """Whether two steps compute the same from the same values."""
-    return (
-        (a.op, a.inputs, a.shape, a.options) == (b.op, b.inputs, b.shape, b.options)
-        and a.tensors.keys() == b.tensors.keys()
-        and all(torch.equal(a.tensors[key], b.tensors[key]) for key in a.tensors)
-    )

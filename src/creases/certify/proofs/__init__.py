@@ -8,9 +8,7 @@ it shows what it states, by code that no search uses.
 from creases.certify.proofs._check import CheckResult, check_proof
 from creases.certify.proofs._digest import network_digest
 from creases.certify.proofs._files import load_proof, save_proof
-from creases.certify.proofs._format import (
-    Proof,
-)
+from creases.certify.proofs._format import Proof
 
 __all__ = [
     "CheckResult",

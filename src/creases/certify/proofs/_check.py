@@ -221,8 +221,11 @@ def find_difference(stated: Any, asked: Any, name: str = "statement") -> str:
         return name
     if is_dataclass(asked):
         for part in (each.name for each in fields(asked) if each.name not in SHOWN_BY):
-            pair = getattr(stated, part), getattr(asked, part)
-            different = "" if _is_stronger(part, *pair) else find_difference(*pair, f"{name}.{part}")
+            a, b = getattr(stated, part), getattr(asked, part)
+            is_stronger = part in STRONGER and (
+                b is None or (a is not None and STRONGER[part] * (_exact(a) - _exact(b)) >= 0)
+            )
+            different = "" if is_stronger else find_difference(a, b, f"{name}.{part}")
             if different:
                 return different
         return ""
@@ -232,12 +235,6 @@ def find_difference(stated: Any, asked: Any, name: str = "statement") -> str:
         parts = (find_difference(a, b, f"{name}[{i}]") for i, (a, b) in enumerate(zip(stated, asked, strict=True)))
         return next((part for part in parts if part), "")
     return "" if _exact(stated) == _exact(asked) else name
-
-
-def _is_stronger(part: str, stated: Any, asked: Any) -> bool:
-    if part not in STRONGER or asked is None:
-        return part in STRONGER
-    return stated is not None and STRONGER[part] * (_exact(stated) - _exact(asked)) >= 0
 
 
 def _exact(value: Any) -> Any:

@@ -6,14 +6,13 @@ import hashlib
 import json
 from fractions import Fraction
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from creases.certify.proofs._checker.parts import Dyadic, to_fractions
-from creases.certify.proofs._checker.plain import PlainNetwork, read_perceptron, to_plain
+from creases.certify.proofs._checker.plain import PlainNetwork, to_plain
 from creases.certify.proofs._checker.program import Affine, Choice, Relu, build_machine
 from creases.certify.proofs._checker.runs import affine_forms
 from creases.certify.proofs._format import ClaimProof, ModelMark, Proof, Statement
@@ -27,13 +26,9 @@ MAX_ENTRIES = 2**22
 
 
 def as_plain(net: NetworkLike | PlainNetwork) -> PlainNetwork:
-    """Return a network as the checker reads it; files of perceptrons without importing PyTorch."""
+    """Return a network as the checker reads it."""
     if isinstance(net, PlainNetwork):
         return net
-    if isinstance(net, str | Path) and Path(net).suffix.lower() == ".onnx" and Path(net).is_file():
-        plain = read_perceptron(Path(net))
-        if plain is not None and _function_digest(plain) is not None:  # else the digest depends on the steps
-            return plain
     from creases.network import as_network
 
     return to_plain(as_network(net))

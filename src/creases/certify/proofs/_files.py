@@ -105,6 +105,13 @@ def read_part(kind: Any, value: Any, where: str) -> Any:
             return tuple(read_part(arguments[0], item, f"{where}[{i}]") for i, item in enumerate(value))
         expect(len(value) == len(arguments), f"{where} must have {len(arguments)} entries, got {len(value)}")
         return tuple(read_part(part, value[i], f"{where}[{i}]") for i, part in enumerate(arguments))
+    if origin is Mapping:
+        fits = isinstance(value, list) and len(value) == 2
+        expect(fits, f"{where} must be a list of numbers and one of their values")
+        indices, numbers = (read_part(tuple[part, ...], value[i], where) for i, part in enumerate(arguments))  # type: ignore[valid-type]
+        expect(len(indices) == len(numbers), f"{where} has {len(indices)} numbers but {len(numbers)} values")
+        expect(len(set(indices)) == len(indices), f"{where} names a number twice")
+        return dict(zip(indices, numbers, strict=True))
     expect(is_dataclass(kind) and isinstance(value, dict), f"{where} must be an object")
     return kind(**_read_fields(kind, value, where))
 
@@ -113,7 +120,8 @@ def _read_fields(kind: Any, value: dict[str, Any], where: str) -> dict[str, Any]
     known = {each.name: each for each in fields(kind)}
     strange = sorted(value.keys() - known.keys())
     expect(not strange, f"{where} has an unknown entry {strange[:1]}")
-    missing = [name for name, each in known.items() if each.default is MISSING and name not in value]
+    needed = [name for name, each in known.items() if each.default is MISSING and each.default_factory is MISSING]
+    missing = [name for name in needed if name not in value]
     expect(not missing, f"{where} has no {missing[:1]}")
     return {name: read_part(_hints(kind)[name], part, f"{where}.{name}") for name, part in value.items()}
 
@@ -126,6 +134,8 @@ def write_part(value: Any) -> Any:
         return write_part(value.tolist())
     if isinstance(value, tuple | list):
         return [write_part(item) for item in value]
+    if isinstance(value, Mapping):
+        return [write_part(tuple(value)), write_part(tuple(value.values()))]
     if is_dataclass(value):
         return {each.name: write_part(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, int | np.integer):
@@ -135,34 +145,10 @@ def write_part(value: Any) -> Any:
 
 # -- trees ------------------------------------------------------------------------------------------------------------
 
-_SPARSE = ("domain", "sides", "slopes", "box")
-
 
 def _write_multipliers(multipliers: Multipliers) -> dict[str, Any]:
-    record: dict[str, Any] = {}
-    if len(multipliers.rows):
-        record["rows"] = [write_number(value) for value in multipliers.rows]
-    for name in _SPARSE:
-        part: Mapping[int, Any] = getattr(multipliers, name)
-        if part:
-            record[name] = [[int(index) for index in part], [write_number(value) for value in part.values()]]
-    return record
-
-
-def _read_multipliers(record: dict[str, Any], where: str) -> Multipliers:
-    strange = sorted(record.keys() - {"rows", *_SPARSE})
-    expect(not strange, f"{where} has an unknown entry {strange[:1]}")
-    parts = {name: _read_sparse(record[name], f"{where}.{name}") for name in _SPARSE if name in record}
-    return Multipliers(rows=read_part(tuple[Number, ...], record.get("rows", []), f"{where}.rows"), **parts)
-
-
-def _read_sparse(value: Any, where: str) -> dict[int, float | Fraction]:
-    expect(isinstance(value, list) and len(value) == 2, f"{where} must be a list of numbers and one of their values")
-    indices = read_part(tuple[int, ...], value[0], where)
-    numbers = read_part(tuple[Number, ...], value[1], where)
-    expect(len(indices) == len(numbers), f"{where} has {len(indices)} numbers but {len(numbers)} values")
-    expect(len(set(indices)) == len(indices), f"{where} names a number twice")
-    return dict(zip(indices, numbers, strict=True))
+    parts = {each.name: getattr(multipliers, each.name) for each in fields(multipliers)}
+    return {name: write_part(part) for name, part in parts.items() if len(part)}
 
 
 def _write_node(node: Split | Leaf) -> dict[str, Any]:
@@ -187,12 +173,10 @@ def _read_node(value: Any, where: str) -> Split | Leaf:
     expect(isinstance(lemmas, list), f"{where}.lemmas must be a list")
     tightened = tuple(_read_lemma(lemma, f"{where}.lemmas[{i}]") for i, lemma in enumerate(lemmas))
     cuts = record.pop("cuts", [])
-    fits = isinstance(cuts, list) and all(isinstance(cut, dict) for cut in cuts)
-    expect(fits, f"{where}.cuts must be a list of objects")
-    planes = tuple(_read_multipliers(cut, f"{where}.cuts[{i}]") for i, cut in enumerate(cuts))
+    planes = read_part(tuple[Multipliers, ...], cuts, f"{where}.cuts")
     if "split" not in record:
         by = read_part(_hints(Leaf)["by"], record.pop("by", None), f"{where}.by")
-        return Leaf(by, _read_multipliers(record, where), tightened, planes)
+        return Leaf(by, read_part(Multipliers, record, where), tightened, planes)
     expect(set(record) == {"split"}, f"{where} must be either a split or a leaf")
     place = record["split"]
     is_input = isinstance(place, list) and place[:1] == ["input"] and len(place) == 3
@@ -208,7 +192,7 @@ def _read_lemma(value: Any, where: str) -> Lemma:
     rest = {name: part for name, part in value.items() if name not in ("unit", "end")}
     expect("rows" not in rest, f"{where} must have no rows")
     end = read_part(_hints(Lemma)["end"], value["end"], f"{where}.end")
-    return Lemma(read_part(int, value["unit"], f"{where}.unit"), end, _read_multipliers(rest, where))
+    return Lemma(read_part(int, value["unit"], f"{where}.unit"), end, read_part(Multipliers, rest, where))
 
 
 # -- proofs -----------------------------------------------------------------------------------------------------------

@@ -8,12 +8,11 @@ norm that in a row, of the 2-norm the largest singular value. Singular vectors a
 from __future__ import annotations
 
 from fractions import Fraction
-from math import isqrt
 from typing import Literal
 
 import numpy as np
 
-from creases.certify.proofs._rounding import TINY, UNIT, gamma, round_down
+from creases.certify.proofs._rounding import TINY, UNIT, gamma, root_below, round_down
 from creases.certify.proofs._spec import Array, is_infinite
 
 Norm = Literal["l1", "l2", "linf"]
@@ -90,9 +89,7 @@ def norm_below(low: Array, high: Array, norm: Norm | None) -> float:
         ends = low * vector, high * vector
         image = _least(np.minimum(*ends).sum(axis=1), np.maximum(*ends).sum(axis=1))
         squares = (image**2).sum() / (vector**2).sum()
-    squares = Fraction(squares)
-    root = isqrt((squares.numerator * squares.denominator) << 256)
-    return round_down(Fraction(root, squares.denominator << 128))
+    return round_down(root_below(Fraction(squares)))
 
 
 def _least(low: Array, high: Array) -> Array:

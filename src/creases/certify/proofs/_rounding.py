@@ -12,7 +12,7 @@ References
 from __future__ import annotations
 
 from fractions import Fraction
-from math import inf, nextafter
+from math import inf, isqrt, nextafter
 from sys import float_info
 
 #: Half the distance from 1 to the next number.
@@ -32,6 +32,17 @@ def gamma(n: int) -> float:
     added to it or subtracted afterwards.
     """
     return 2.0 * (n + 8) * UNIT if n else 0.0
+
+
+def root_below(value: Fraction) -> Fraction:
+    """Return a fraction just below the square root of one, or the root itself."""
+    return Fraction(isqrt((value.numerator * value.denominator) << 256), value.denominator << 128)
+
+
+def root_above(value: Fraction) -> Fraction:
+    """Return a fraction just above the square root of one, or the root itself."""
+    root = root_below(value)
+    return root if root * root == value else root + Fraction(1, value.denominator << 128)
 
 
 def round_down(value: Fraction | float) -> float:

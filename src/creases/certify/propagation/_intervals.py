@@ -29,11 +29,6 @@ class Interval(NamedTuple):
         """The largest magnitude of each entry."""
         return torch.maximum(self.low.abs(), self.high.abs())
 
-    @property
-    def straddles_zero(self) -> Tensor:
-        """Whether an entry may have either sign: below 0 at one end and above 0 at the other."""
-        return (self.low < 0) & (self.high > 0)
-
     def without_overflow(self) -> Interval:
         """Return the interval with no bound where a sum overflowed: nan, or an infinity at the wrong end."""
         low = torch.where(self.low < torch.inf, self.low, -torch.inf)
@@ -120,7 +115,7 @@ def _propagate_bend(step: Step, z: Interval) -> Interval:
         return Interval(z.low.clamp(min=0), z.high.clamp(min=0))
     zero = torch.zeros_like(z.low)  # where the leak is 0: 0 * inf would be NaN
     ends = [torch.where(end > 0, end, torch.where(step.leak == 0, zero, step.leak * end)) for end in z]
-    inner = torch.where(z.straddles_zero, zero, ends[0])  # abs has its minimum at 0
+    inner = torch.where((z.low < 0) & (z.high > 0), zero, ends[0])  # abs has its minimum at 0
     least, most = torch.minimum(torch.minimum(*ends), inner), torch.maximum(torch.maximum(*ends), inner)
     lost = underflow(step, z)
     return Interval(least - gamma(1) * least.abs() - lost, most + gamma(1) * most.abs() + lost)
@@ -157,7 +152,7 @@ def _linear_range(step: Step, inputs: Sequence[Interval]) -> tuple[Tensor, Tenso
 
     Errors are relative to the terms at each end: a sum of numbers that are not negative stays so.
     """
-    lows, highs = ([_finite(end) for end in ends] for ends in zip(*inputs, strict=True))
+    lows, highs = ([torch.where(end.isfinite(), end, 0.0) for end in ends] for ends in zip(*inputs, strict=True))
     low = _apply_by_sign(step, lows, [-end for end in highs])
     high = _apply_by_sign(step, highs, [-end for end in lows])
     terms = forward_terms(step, [end.shape[1:] for end in lows])
@@ -178,10 +173,6 @@ def _end_error(step: Step, plus: Sequence[Tensor], minus: Sequence[Tensor], term
     if step.op == "interpolate":
         return linear_error(step, [torch.maximum(*pair) for pair in zip(plus, minus, strict=True)], terms)
     return gamma(terms) * _apply_by_sign(step, plus, minus) + underflow(step, [*plus, *minus])
-
-
-def _finite(end: Tensor) -> Tensor:
-    return torch.where(end.isfinite(), end, torch.zeros_like(end))
 
 
 def _apply_by_sign(step: Step, plus: Sequence[Tensor], minus: Sequence[Tensor]) -> Tensor:
@@ -249,12 +240,8 @@ def underflow(step: Step, values: Sequence[Tensor]) -> float:
     if not step.is_bend and (step.op == "add" or step.operation.entries == "moves"):
         return 0.0
     weights = [step.tensors[name] for name in ("weight", "factor", "matrix", "leak") if name in step.tensors]
-    return TINY if any(_is_tiny(part) for part in (*weights, *values)) else 0.0
-
-
-def _is_tiny(values: Tensor) -> bool:
-    size = values.abs()
-    return bool(((size > 0) & (size < SAFE)).any())
+    sizes = (part.abs() for part in (*weights, *values))
+    return TINY if any(bool(((size > 0) & (size < SAFE)).any()) for size in sizes) else 0.0
 
 
 def linear_error(step: Step, sizes: Sequence[Tensor], terms: int) -> Tensor:

@@ -19,7 +19,7 @@ References
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
@@ -72,7 +72,7 @@ def linear_value_bounds(net: Network, box: Tensor) -> dict[int, Interval]:
 class LinearBounds:
     """Bounds of all values of a network over each of b boxes, computed step by step."""
 
-    def __init__(self, net: Network, boxes: Tensor, known: Mapping[int, Interval] | None = None) -> None:
+    def __init__(self, net: Network, boxes: Tensor) -> None:
         """Bound the values over boxes.
 
         Parameters
@@ -81,12 +81,8 @@ class LinearBounds:
             In float64, on the CPU.
         boxes
             (b, n_in, 2), finite.
-        known
-            Bounds (b, *shape) of what enters some bends, by the number of the value: those of larger boxes, or sides
-            that are given (0 at one end).
         """
         self.net = net
-        self._known = known or {}
         self.low, self.high = boxes.unbind(2)  # (b, n_in)
         self.center, self.radius = boxes.mean(dim=2), (boxes[:, :, 1] - boxes[:, :, 0]) / 2  # (b, n_in)
         self.entering: dict[int, Interval] = {}  #: (b, *shape) of each bend's input, by the number of the step
@@ -103,14 +99,6 @@ class LinearBounds:
         """Return the bounds of what enters each bend, by the number of the value: (b, *shape)."""
         return {self.net.steps[i].inputs[0]: interval for i, interval in self.entering.items()}
 
-    def undecided(self) -> Tensor:
-        """Return the number of units (b,) that may change side in each box; a choice counts where any lead can."""
-        total = torch.zeros(len(self.center), dtype=torch.int64)
-        for i, interval in self.entering.items():
-            is_open = interval.straddles_zero if self.net.steps[i].op == "relu" else self.leads[i] > 0
-            total += _flat(is_open, 1).sum(1)
-        return total
-
     def _forward(self, boxes: Tensor) -> Interval:
         low, high = (boxes[:, :, end].reshape(-1, *self.net.input_shape) for end in (0, 1))
         values = self.values
@@ -119,8 +107,6 @@ class LinearBounds:
             inputs = [values[value] for value in step.inputs]
             if step.is_bend:
                 number = step.inputs[0]
-                if number in self._known:
-                    values[number] = values[number].intersect(self._known[number])
                 values[number] = self.tighten(number, values[number])
                 inputs = [values[number]]
                 self.entering[i] = inputs[0]
@@ -374,10 +360,6 @@ def transpose_step(step: Step, shapes: Shapes, G: Tensor) -> list[Tensor]:
     if step.op == "concat":
         dim = step.options["dim"]
         return list(torch.split(G, [part[dim] for part in shapes], dim=dim + 2))
-    return _transpose_by_torch(step, shapes, G)
-
-
-def _transpose_by_torch(step: Step, shapes: Shapes, G: Tensor) -> list[Tensor]:
     flat = G.flatten(0, 1)
     with torch.enable_grad():
         xs = [torch.zeros(len(flat), *shape, dtype=G.dtype, requires_grad=True) for shape in shapes]
@@ -462,12 +444,8 @@ def _affine_back(bounds: LinearBounds, step: Step, G: Interval) -> list[Interval
     room = (1 + 2 * gamma(terms)) * radius + gamma(terms) * center.abs()  # rounding as a further radius
     centers = transpose_step(step, shapes, center)
     lost = underflow(step, [center, radius])
-    radii = [part + gamma(terms) * part + lost for part in transpose_step(_magnitudes(step), shapes, room)]
-    return [Interval(add_down(c, -r), add_up(c, r)) for c, r in zip(centers, radii, strict=True)]
-
-
-def _magnitudes(step: Step) -> Step:
-    """Return the step with the magnitudes of its weights."""
     tensors = {key: t.abs() if t.is_floating_point() else t for key, t in step.tensors.items()}
     options = step.options | {"signs": [1] * len(step.inputs)} if step.op == "add" else step.options
-    return replace(step, tensors=tensors, options=options)
+    magnitudes = replace(step, tensors=tensors, options=options)
+    radii = [part + gamma(terms) * part + lost for part in transpose_step(magnitudes, shapes, room)]
+    return [Interval(add_down(c, -r), add_up(c, r)) for c, r in zip(centers, radii, strict=True)]

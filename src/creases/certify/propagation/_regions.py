@@ -27,16 +27,11 @@ def _extremes(net: Network, corners: Tensor) -> dict[int, Interval]:
     low: dict[int, Tensor] = {}
     high: dict[int, Tensor] = {}
     for part in torch.split(corners, 4096):
-        values = _values(net, part.reshape(-1, *net.input_shape))
+        values = [part.reshape(-1, *net.input_shape)]
+        for step in net.steps:
+            values.append(step.apply([values[number] for number in step.inputs]))
         for number in {net.steps[i].inputs[0] for i in net.bends} | {len(net.steps)}:
             least, most = values[number].amin(0), values[number].amax(0)
             low[number] = torch.minimum(low[number], least) if number in low else least
             high[number] = torch.maximum(high[number], most) if number in high else most
     return {number: Interval(low[number], high[number]) for number in low}
-
-
-def _values(net: Network, x: Tensor) -> list[Tensor]:
-    values = [x]
-    for step in net.steps:
-        values.append(step.apply([values[number] for number in step.inputs]))
-    return values

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -14,8 +14,7 @@ import torch
 from creases._program import Step
 from creases._typing import Floats, Progress
 from creases.certify._boxes.chain import pad_stages, read_stages
-from creases.certify._boxes.search import Answer, compile_search, search_part
-from creases.certify._boxes.search import search_cases as search_boxes
+from creases.certify._boxes.search import ChainSearch, compile_search
 from creases.certify._case import Case
 from creases.certify._maximize.domain import Domain, shrink
 from creases.certify._maximize.objectives import LeastRow
@@ -28,6 +27,9 @@ from creases.certify.differences._joint import add_network, concatenate
 from creases.certify.proofs._format import Tree
 from creases.network import Network
 
+if TYPE_CHECKING:
+    from creases.certify._boxes.few_inputs import SparseSearch
+
 #: The most inputs of dense networks whose boxes are split; with more, units are. With few, bounds go forwards.
 MAX_INPUTS, FEW_INPUTS = 12, 3
 
@@ -38,8 +40,7 @@ MAX_UNITS, BOX_TIME = 64, 0.3
 class BoxSearch(NamedTuple):
     """How boxes of a network's inputs are searched."""
 
-    search: Callable[..., Answer]  #: of cases until a time
-    search_part: Callable[..., Answer]  #: of cases from some boxes on, for a while
+    open: Callable[[Sequence[Case], bool], ChainSearch | SparseSearch]  #: of cases, and whether to keep the tree
     is_compiled: bool  #: whether it has to be compiled, once on a machine
 
 
@@ -51,16 +52,14 @@ def open_boxes(net: Network) -> BoxSearch | None:
         return None
     units = sum(int((stage.leak != 1).sum()) for stage in stages)
     if net.n_in <= FEW_INPUTS and units > MAX_UNITS:
-        from creases.certify._boxes import few_inputs
+        from creases.certify._boxes.few_inputs import SparseSearch, is_supported
 
-        if few_inputs.is_supported(stages):
-            search, search_more = few_inputs.search_cases, few_inputs.search_part
-            return BoxSearch(partial(search, net, stages), partial(search_more, net, stages), is_compiled=False)
+        if is_supported(stages):
+            return BoxSearch(partial(SparseSearch, net, stages), is_compiled=False)
     chain = pad_stages(net, stages)
     if chain is None:
         return None
-    whole = partial(search_boxes, chain, threads=torch.get_num_threads())
-    return BoxSearch(whole, partial(search_part, chain), is_compiled=True)
+    return BoxSearch(partial(ChainSearch, chain, threads=torch.get_num_threads()), is_compiled=True)
 
 
 def prepare_boxes(net: Network, report: Progress) -> tuple[BoxSearch | None, float]:

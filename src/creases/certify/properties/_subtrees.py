@@ -47,13 +47,17 @@ FIRST_ROUNDS, FIRST_SECONDS = 5, 1.0
 #: Tasks of such a round and of a later one, over all searches: far more than processes, so that no one waits for long.
 FIRST_PARTS, PARTS = 16, 256
 
+#: Starts the engine that works on subtrees by a function; and the trees of cases that are empty, by their numbers.
+Start = Callable[[Callable[..., "Result"]], AbstractContextManager[Engine]]
+Trees = dict[int, Tree | None]
+
 
 def decide_cases(
     net: Network,
     cases: Sequence[Case],
     budget: float,
     progress: Progress | None,
-    start: Callable[[Callable[..., Result]], AbstractContextManager[Engine]] | None = None,
+    start: Start | None = None,
     *,
     keep_trees: bool,
     columns: Columns = EVERY_INPUT,
@@ -73,7 +77,7 @@ def decide_cases(
     begin += compiling  # which no time limit counts
     question = Question(uuid4().hex, net, tuple(cases), keep_trees, columns)
     searches = [_Subtrees(tuple(group), cases, by_boxes=boxes is not None) for group in group_cases(cases, boxes)]
-    trees: dict[int, Tree | None] = {}  # of cases that are empty
+    trees: Trees = {}
     decide = _decide_in_turn if start is None else partial(_decide_in_rounds, start)
     point = decide(question, searches, trees, begin, budget, report)
     seconds = time.monotonic() - begin
@@ -87,12 +91,7 @@ def decide_cases(
 
 
 def _decide_in_turn(
-    question: Question,
-    searches: list[_Subtrees],
-    trees: dict[int, Tree | None],
-    begin: float,
-    budget: float,
-    report: Progress,
+    question: Question, searches: list[_Subtrees], trees: Trees, begin: float, budget: float, report: Progress
 ) -> Floats | None:
     """Do one search after the other, each in its share of the time; return an input in a case."""
     deadline, is_first = begin + budget, True
@@ -115,10 +114,10 @@ def _decide_in_turn(
 
 
 def _decide_in_rounds(
-    start: Callable[[Callable[..., Result]], AbstractContextManager[Engine]],
+    start: Start,
     question: Question,
     searches: list[_Subtrees],
-    trees: dict[int, Tree | None],
+    trees: Trees,
     begin: float,
     budget: float,
     report: Progress,
@@ -222,24 +221,18 @@ class _Subtrees:
         if result.best is not None and (self.best is None or result.best[0] > self.best[0]):
             self.best = result.best
 
-    def conclude(self, question: Question, trees: dict[int, Tree | None]) -> list[_Subtrees]:
+    def conclude(self, question: Question, trees: Trees) -> list[_Subtrees]:
         """Add the trees of cases that are decided; return the searches over sides for those that boxes leave."""
-        left = self._open_cases()
-        trees |= {k: self._proof(k) if question.keep_trees else None for k in self.cases if k not in left}
-        if not self.by_boxes or not question.has_few_units:
-            return []
-        return [_Subtrees((k,), question.cases, by_boxes=False) for k in self.cases if k in left]
-
-    def _open_cases(self) -> set[int]:
-        """Return the cases that the open nodes, and all that was given up, leave undecided."""
-        for nodes in self.left:
+        for nodes in self.left:  # what they, and all that was given up, leave undecided
             is_open = nodes.is_open.any(axis=0) if self.by_boxes and nodes is not None else [True] * len(self.cases)
             self.is_open.update(k for k, still in zip(self.cases, is_open, strict=True) if still)
-        return self.is_open
-
-    def _proof(self, case: int) -> Tree | None:
-        """Return the tree that proves that a case is empty; None if none was kept."""
-        return None if self.tree is None else self.tree.tree(self.cases.index(case))
+        record = self.tree if question.keep_trees else None
+        trees |= {
+            k: None if record is None else record.tree(i) for i, k in enumerate(self.cases) if k not in self.is_open
+        }
+        if not self.by_boxes or not question.has_few_units:
+            return []
+        return [_Subtrees((k,), question.cases, by_boxes=False) for k in self.cases if k in self.is_open]
 
 
 # -- what a process does with a subtree -------------------------------------------------------------------------------
@@ -315,12 +308,11 @@ def _open_case(question: Question, number: int) -> OpenCase | Decision:
 def _split_boxes(question: Question, subtree: Subtree, seconds: float) -> Result:
     boxes, until = open_boxes(question.net), time.monotonic() + seconds
     assert boxes is not None
-    cases = [question.cases[k] for k in subtree.cases]
+    search = boxes.open([question.cases[k] for k in subtree.cases], question.keep_trees)
     if subtree.size == "whole":
-        found = boxes.search(cases, until, keep_tree=question.keep_trees)
+        found = search.run(until)
     else:
-        options = {"is_small": subtree.size == "small", "keep_tree": question.keep_trees}
-        found = boxes.search_part(cases, subtree.nodes, until, subtree.number, **options)
+        found = search.take_part(subtree.nodes, until, subtree.number, is_small=subtree.size == "small")
     if found.point is not None:
         return Result(found.point)
     tree = found.trees if question.keep_trees else None

@@ -120,7 +120,12 @@ def verify(
     if verdict.counterexample is not None:
         verdict, point = _settle(work, prop.cases, verdict, columns)
     if point is not None and any(prop.strict) and not _is_strict(work, prop, point):
-        verdict, _ = decide([_move_limits(case, rows) for case, rows in zip(prop.cases, prop.strict, strict=True)])
+        cases = []  # with limits of strict rows a little lower
+        for case, rows in zip(prop.cases, prop.strict, strict=True):
+            ahead = [STRICT * (1 + abs(Fraction(d))) * (k in rows) for k, d in enumerate(case.d)]
+            limits = [Fraction(d) - more for d, more in zip(case.d, ahead, strict=True)]
+            cases.append(replace(case, d=as_numbers(limits, (-1,))))
+        verdict, _ = decide(cases)
         point = None
         if verdict.counterexample is not None:
             verdict, point = _settle(work, prop.cases, verdict, columns)
@@ -140,12 +145,6 @@ def _is_strict(net: Network, prop: Property, point: Sequence[Any]) -> bool:
         case.contains(point, low, high) and case.is_below(rows, point, low, high)
         for case, rows in zip(prop.cases, prop.strict, strict=True)
     )
-
-
-def _move_limits(case: Case, rows: tuple[int, ...]) -> Case:
-    """Return a case with the limits of some rows a little lower."""
-    d = [Fraction(limit) - (STRICT * (1 + abs(Fraction(limit))) if k in rows else 0) for k, limit in enumerate(case.d)]
-    return replace(case, d=as_numbers(d, (-1,)))
 
 
 def _settle(

@@ -279,7 +279,10 @@ class _Reader:
             if isinstance(part, list) and len(part) == 3 and part[0] not in _COMPARISONS and part[1] in _COMPARISONS:
                 part[:2] = part[1::-1]  # a comparison may stand between its terms
             if is_statement:
-                self._check_connective(part)
+                if not isinstance(part, list) or not part or not isinstance(part[0], str):
+                    raise self.fail(f"{_show(part)} is not a statement")
+                if part[0] not in ("and", "or", *_COMPARISONS):
+                    raise self.fail(f"{part[0]} is not supported in a statement; use and, or, <=, >=")
             parts.append((part, is_statement))
             if isinstance(part, list):
                 waiting += [(argument, is_statement and part[:1] in (["and"], ["or"])) for argument in part[1:]]
@@ -289,12 +292,6 @@ class _Reader:
             values[id(part)] = (self._combine if is_statement else self._term)(part, arguments)
         statement: list[Conjunction] = values[id(root)]
         return statement
-
-    def _check_connective(self, part: Expression) -> None:
-        if not isinstance(part, list) or not part or not isinstance(part[0], str):
-            raise self.fail(f"{_show(part)} is not a statement")
-        if part[0] not in ("and", "or", *_COMPARISONS):
-            raise self.fail(f"{part[0]} is not supported in a statement; use and, or, <=, >=")
 
     def _combine(self, part: Expression, arguments: list[Any]) -> list[Conjunction]:
         """Return a statement from its arguments."""
@@ -377,7 +374,8 @@ class _Reader:
             if any(kind == "Y" for kind, _ in used):
                 outputs.append((_row(used, "Y", m), _row(used, "X", n), limit))
             elif len(used) == 1:
-                ((_, j), factor), end = next(iter(used.items())), self._divide(limit, *used.values())
+                (((_, j), factor),) = used.items()
+                end = self._check_range(Linear(constant=limit / factor)).constant
                 low, high = box[j]
                 if factor > 0:
                     box[j][1] = end if high is None else min(high, end)
@@ -404,11 +402,6 @@ class _Reader:
         if low is None or high is None:
             raise self.fail(f"X_{j} has no {'lower' if low is None else 'upper'} bound")
         return low, high
-
-    def _divide(self, limit: Fraction, factor: Fraction) -> Fraction:
-        end = limit / factor
-        self._check_range(Linear(constant=end))
-        return end
 
     def _check_range(self, term: Linear) -> Linear:
         if any(abs(value) >= LARGEST for value in (*term.of.values(), term.constant)):

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, floor, isqrt
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
 
 from creases.certify.proofs._checker.parts import to_fractions
 from creases.certify.proofs._norms import Norm
-from creases.certify.proofs._rounding import gamma, round_down
+from creases.certify.proofs._rounding import gamma, root_above, round_down
 from creases.certify.proofs._spec import Array
 
 #: Multiples of a plane that are tried in a box, relative to the sizes of the functions that are bounded.
@@ -72,13 +72,6 @@ class Ball:
         slopes = np.abs(G / self.weights)
         reach = [max(row) if self.norm == "l1" else root_above(sum(v * v for v in row)) for row in slopes]
         return np.asarray([g @ self.center + self.radius * r for g, r in zip(G, reach, strict=True)], dtype=object)
-
-
-def root_above(value: Fraction) -> Fraction:
-    """Return a fraction just above the square root of one."""
-    scaled = (Fraction(value).numerator * Fraction(value).denominator) << 256
-    root = isqrt(scaled)
-    return Fraction(root + (root * root < scaled), Fraction(value).denominator << 128)
 
 
 @dataclass(frozen=True, eq=False)

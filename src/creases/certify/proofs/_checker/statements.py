@@ -326,15 +326,11 @@ def _nearest(subject: Subject, statement: NearestStatement) -> Claims:
     if radius == 0:
         return {}
     if radius != np.inf:
-        region = _within_ball(region, x, weights, statement.norm, Fraction(radius))
+        reach = Fraction(radius) / weights
+        ball = None if statement.norm == "linf" else Ball(x, weights, statement.norm, Fraction(radius))
+        low, high = np.maximum(region.low, x - reach), np.minimum(region.high, x + reach)
+        region = replace(region, low=low, high=high, ball=ball)
     return {key: RowClaim(region, C, e, (True,) * len(e)) for key, (C, e) in goals.items()}
-
-
-def _within_ball(region: Region, x: Array, weights: Array, norm: str, radius: Fraction) -> Region:
-    """Return the part of a region in a ball, whose largest changes of each column bound the box."""
-    low, high = np.maximum(region.low, x - radius / weights), np.minimum(region.high, x + radius / weights)
-    ball = None if norm == "linf" else Ball(x, weights, norm, radius)
-    return replace(region, low=low, high=high, ball=ball)
 
 
 def nearest_goals(subject: Subject, statement: NearestStatement) -> dict[ClaimKey, tuple[list[Array], list[Fraction]]]:

@@ -77,7 +77,10 @@ def _state(region: Region) -> str:
         return "empty"
     if not region.b:
         return "some"
-    start = np.array([_near_zero(low, high) for low, high in zip(root.low, root.high, strict=True)], dtype=object)
+    start = np.full(len(root.low), Fraction(0), dtype=object)  # the middle, or what is nearest to 0
+    for j, (low, high) in enumerate(zip(root.low, root.high, strict=True)):
+        is_bounded = low != -np.inf and high != np.inf
+        start[j] = (Fraction(low) + Fraction(high)) / 2 if is_bounded else Fraction(min(max(low, 0), high))
     if region.contains(start):
         return "some"
     try:
@@ -86,15 +89,9 @@ def _state(region: Region) -> str:
         return "unknown"
 
 
-def _near_zero(low: Any, high: Any) -> Fraction:
-    if low != -np.inf and high != np.inf:
-        return (Fraction(low) + Fraction(high)) / 2
-    return Fraction(max(low, 0) if low != -np.inf else min(high, 0))
-
-
 def _solve(region: Region) -> str:
     """Decide by a linear program whose answer is checked in fractions: a point inside, or multipliers."""
-    from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+    from scipy.optimize import linprog
 
     root = region.root
     A, b = np.array([[float(v) for v in row] for row in region.A]), np.array([float(v) for v in region.b])
@@ -105,16 +102,9 @@ def _solve(region: Region) -> str:
     answer: Any = linprog(cost, np.column_stack([A, np.where(size > 0, size, 1.0)]), b, bounds=[*ends, (None, 1.0)])
     if answer.status != 0:
         return "unknown"
-    if region.integer:
-        whole = np.array([j in region.integer for j in range(A.shape[1])], int)
-        low, high = np.array([[-np.inf if a is None else a, np.inf if z is None else z] for a, z in ends]).T
-        found: Any = milp(
-            cost[:-1], integrality=whole, bounds=Bounds(low, high), constraints=LinearConstraint(A, -np.inf, b)
-        )
-        x = to_fractions([] if found.x is None else np.where(whole, np.round(found.x), found.x).tolist())
-    else:
-        x = to_fractions(answer.x[:-1].tolist())
-    if len(x) and region.contains(np.minimum(np.maximum(x, root.low), root.high)):
+    whole = np.array([j in region.integer for j in range(A.shape[1])], bool)
+    x = to_fractions(np.where(whole, np.round(answer.x[:-1]), answer.x[:-1]).tolist())
+    if region.contains(np.minimum(np.maximum(x, root.low), root.high)):
         return "some"
     weights = [Fraction(max(-float(v), 0.0)) for v in answer.ineqlin.marginals]
     return "empty" if _is_separated(region, weights) else "unknown"
