@@ -137,7 +137,10 @@ def margins(
     distance, lower_bound, proved, predicted, reached, points, seconds = zip(*answers, strict=True)
     nowhere = np.full(work.n_in, np.nan)
     return Margins(
-        *map(np.array, (distance, lower_bound, proved, predicted)),
+        np.array(distance),
+        np.array(lower_bound),
+        np.array(proved),
+        np.array(predicted),
         reached=np.array([-1 if value is None else value for value in reached]),
         points=np.array([nowhere if point is None else point for point in points]),
         norm=norm,

@@ -127,7 +127,7 @@ def predict_rows(
     if as_json:
         print_json(summary | ({} if out is not None or frame is None else {"predictions": frame.to_dict("records")}))
         return
-    if out is None:
+    if frame is not None and out is None:
         first = frame.head(PRINTED).to_numpy(object)  # numbers short
         cells = [[f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row] for row in first]
         rows = [(str(name), *row) for name, row in zip(frame.index, cells, strict=False)]

@@ -135,7 +135,8 @@ def bound_lipschitz(
         net = model.load_model(model_, parse_shape(input_shape))
         begin("bounding the Jacobian")
         with divert_stdout():
-            constant = lipschitz(net, ends[0] if len(ends) == 1 else ends, norm.value, budget=budget, progress=begin)
+            options: dict[str, Any] = {"norm": norm.value, "budget": budget, "progress": begin}
+            constant = lipschitz(net, ends[0] if len(ends) == 1 else ends, **options)
         if proof is not None:
             _write_proof(constant, proof, model_)
     print_document(constant.describe(), as_json=as_json, style="bold")
