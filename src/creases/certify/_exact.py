@@ -27,8 +27,10 @@ MAX_PRODUCTS, LATE_PRODUCTS = 2**22, 2**15
 def exact_outputs(
     net: Network, x: Floats | Sequence[Fraction], max_products: int = MAX_PRODUCTS
 ) -> list[Fraction] | None:
-    """Return the outputs of a float64 network at an input (n_in,), without rounding; None for a network too large."""
+    """Return the outputs of a float64 network at an input (n_in,), without rounding; None if too large or infinite."""
     machine, products = _machine(net)
+    if isinstance(x, np.ndarray) and not np.isfinite(x).all():
+        return None
     return None if machine is None or products > max_products else machine.evaluate(np.asarray(x).ravel())[-1].tolist()
 
 

@@ -134,13 +134,16 @@ class ChainSearch:
 
     def _round(self, stacks: list[Stack], limit: int, until: float) -> list[tuple[int, int, float, Floats]]:
         """Run the kernel on each stack; the boxes of a part count whether or not there is time for the others."""
+        from creases.certify._boxes.kernel import Log, search_boxes
+
         starts = [self.next_node + 2 * limit * part for part in range(len(stacks))]
         self.next_node = starts[-1] + 2 * limit
-        logs = [_log(limit if self.keep_tree else 0, len(self.cases)) for _ in stacks]
+        logs, room = [], limit if self.keep_tree else 0
+        for _ in stacks:
+            node, axis, child = (np.full(room, -1) for _ in range(3))
+            logs.append(Log(node, axis, np.zeros(room), child, np.full((room, len(self.cases)), -1)))
 
         def run(part: int) -> tuple[int, int, float, Floats]:
-            from creases.certify._boxes.kernel import search_boxes
-
             point = self.box.mean(axis=1)
             count = len(stacks[part].node) - self.room
             if not count or (part and time.monotonic() >= until):
@@ -250,13 +253,6 @@ def _deal(nodes: Stack, part: int, parts: int, room: int) -> Stack:
 def _top(stack: Stack, count: int) -> Stack:
     parts: Any = (own[:count] for own in stack)
     return type(stack)(*parts)
-
-
-def _log(limit: int, cases: int) -> Log:
-    from creases.certify._boxes.kernel import Log
-
-    node, axis, child = (np.full(limit, -1) for _ in range(3))
-    return Log(node, axis, np.zeros(limit), child, np.full((limit, cases), -1))
 
 
 # -- proofs, compilation ---------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def norm_below(low: Array, high: Array, norm: Norm | None) -> float:
         ends = low * vector, high * vector
         image = _least(np.minimum(*ends).sum(axis=1), np.maximum(*ends).sum(axis=1))
         squares = (image**2).sum() / (vector**2).sum()
-    return round_down(root_below(Fraction(squares)))
+    return round_down(root_below(squares))
 
 
 def _least(low: Array, high: Array) -> Array:

@@ -34,15 +34,16 @@ def gamma(n: int) -> float:
     return 2.0 * (n + 8) * UNIT if n else 0.0
 
 
-def root_below(value: Fraction) -> Fraction:
-    """Return a fraction just below the square root of one, or the root itself."""
+def root_below(value: Fraction | float) -> Fraction:
+    """Return a fraction just below the square root of a number, or the root itself; OverflowError of infinity."""
+    value = Fraction(value)
     return Fraction(isqrt((value.numerator * value.denominator) << 256), value.denominator << 128)
 
 
-def root_above(value: Fraction) -> Fraction:
-    """Return a fraction just above the square root of one, or the root itself."""
+def root_above(value: Fraction | float) -> Fraction:
+    """Return a fraction just above the square root of a number, or the root itself; OverflowError of infinity."""
     root = root_below(value)
-    return root if root * root == value else root + Fraction(1, value.denominator << 128)
+    return root if root * root == value else root + Fraction(1, Fraction(value).denominator << 128)
 
 
 def round_down(value: Fraction | float) -> float:

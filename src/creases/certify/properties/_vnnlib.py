@@ -149,11 +149,12 @@ class _Reader:
         kept = [j for j in range(n) if j not in self.same_as]  # an input that equals another one is that one
         column = {j: kept.index(self._first_equal(j)) for j in range(n)}
         renamed = [tuple(_rename(term, column) for term in terms) for terms in cases]
+        outputs = [[t for t in terms if any(k == "Y" and v for (k, _), v in t.of.items())] for terms in renamed]
         return Property(
             len(kept),
             m,
             tuple(self._case(terms, len(kept), m) for terms in renamed),
-            strict=tuple(_strict_rows(terms) for terms in renamed),
+            strict=tuple(tuple(k for k, term in enumerate(rows) if term.is_strict) for rows in outputs),
             networks=tuple(
                 PartNetwork(name, tuple(column[j] for j in inputs), len(outputs))
                 for name, (inputs, outputs) in self.networks.items()
@@ -429,12 +430,6 @@ def _rename(term: Linear, column: dict[int, int]) -> Linear:
         key = (kind, column[number] if kind == "X" else number)
         total.of[key] = total.of.get(key, Fraction(0)) + value
     return total
-
-
-def _strict_rows(terms: Conjunction) -> tuple[int, ...]:
-    """Return which of the rows of outputs are strict."""
-    rows = [term for term in terms if any(kind == "Y" and value for (kind, _), value in term.of.items())]
-    return tuple(k for k, term in enumerate(rows) if term.is_strict)
 
 
 def _row(of: dict[tuple[str, int], Fraction], kind: str, size: int) -> list[Fraction]:
