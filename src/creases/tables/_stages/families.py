@@ -1,14 +1,16 @@
 """Families of targets: what a score means for a row, and what a row loses by it.
 
 A family is four functions of targets and scores: their expected targets, the rows' losses, the slopes of these, and
-their curvatures. Newton steps, stages, planes and units need nothing else of it.
+their curvatures. Beside its name and classes (0 for numbers) it says what the score of a number is (``link``), whether
+its loss is a squared error, so that one Newton step is exact (``is_quadratic``), and whether the size of the losses is
+measured (``has_noise``): that of classes is known. Newton steps, stages, planes and units need nothing else of it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import inf, log
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
@@ -26,48 +28,6 @@ FLOOR = -30.0
 SMOOTH, LEAST_CURVATURE = 0.1, 0.02
 
 Link = Literal["identity", "log"]
-
-
-class Family(Protocol):
-    """What the functions of rows need of a family; y (n, m) are targets and s (n, m) scores."""
-
-    @property
-    def name(self) -> str:
-        """``poisson``, ``quantile:0.9``, ``classes``."""
-
-    @property
-    def n_classes(self) -> int:
-        """0 for numbers."""
-
-    @property
-    def link(self) -> Link:
-        """What the score of a number is: the number, or its logarithm."""
-
-    @property
-    def is_quadratic(self) -> bool:
-        """Whether the loss is a squared error, so that one Newton step is exact."""
-
-    @property
-    def has_noise(self) -> bool:
-        """Whether the size of the losses is measured: that of classes is known."""
-
-    def means(self, s: Floats) -> Floats:
-        """Return the expected targets (n, m)."""
-
-    def losses(self, y: Floats, s: Floats) -> Floats:
-        """Return the loss (n,) of each row."""
-
-    def pulls(self, y: Floats, s: Floats) -> Floats:
-        """Return how much half the loss falls with each score (n, m); of classes, the loss."""
-
-    def curvatures(self, y: Floats, s: Floats) -> Floats:
-        """Return the weight (n, m) of each row in a Newton step."""
-
-    def start(self, y: Floats, weight: Floats) -> Floats:
-        """Return the best constant scores (m,)."""
-
-    def pearson(self, y: Floats, s: Floats) -> Floats:
-        """Return what is left of targets (n, m), in units of what is usual at these scores."""
 
 
 @dataclass(frozen=True)
@@ -256,6 +216,9 @@ class Quantile:
         """Return the pulls (n, m), in their deviations."""
         return np.asarray(self.pulls(y, s) / (self.level * (1 - self.level)) ** 0.5)
 
+
+#: What functions of rows need: y (n, m) are targets and s (n, m) scores.
+Family = Classes | Normal | Power | Quantile
 
 NORMAL = Normal()
 LOGNORMAL = Normal("lognormal", "log")
