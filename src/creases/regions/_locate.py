@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,14 @@ from creases._program import ForwardPass, apply_sides, memory_limit, pack_sides,
 from creases._typing import Floats
 from creases.network import Network
 from creases.regions._polytope import Polytope
-from creases.regions._space.vertices import ForwardRows
 from creases.regions._tolerance import SIGN_TOLERANCE
+
+
+def _pre_activations(net: Network, x: Tensor) -> Iterator[tuple[bool, Tensor, Tensor]]:
+    """Yield for each bend whether it is a relu, its pre-activations at points (n, n_in), and the size of their terms."""
+    forward = ForwardPass(net, x, zero=SIGN_TOLERANCE)
+    while (z := forward.advance()) is not None:
+        yield net.steps[net.bends[forward.bend]].op == "relu", z, forward.terms
 
 
 def pattern_at(net: Network, x: Tensor) -> NDArray[np.uint8]:
@@ -23,19 +29,16 @@ def pattern_at(net: Network, x: Tensor) -> NDArray[np.uint8]:
     widest = max(net.sizes)
     room = 2**24 if net.device.type == "cpu" else memory_limit()  # on a CPU: what stays in its cache
     block = max(1, room // (8 * (4 * widest + net.n_units)))
-    parts = [_block_patterns(net, x[start : start + block]) for start in range(0, len(x), block)]
-    return np.concatenate([pack_sides(net, np.zeros((0, net.n_units), np.int16)), *parts])
-
-
-def _block_patterns(net: Network, x: Tensor) -> NDArray[np.uint8]:
-    sides = [np.zeros((len(x), 0), np.int8)]
-    with torch.no_grad():
-        forward = ForwardPass(net, x, zero=SIGN_TOLERANCE)
-        while (z := forward.advance()) is not None:
-            choice = net.steps[net.bends[forward.bend]].op == "choice"
-            side = z.argmax(dim=-1).to(torch.int16) if choice else z > SIGN_TOLERANCE * forward.terms
-            sides.append(side.flatten(1).cpu().numpy())
-    return pack_sides(net, np.concatenate(sides, axis=1))
+    parts = [pack_sides(net, np.zeros((0, net.n_units), np.int16))]
+    for start in range(0, len(x), block):
+        points = x[start : start + block]
+        sides = [np.zeros((len(points), 0), np.int8)]
+        with torch.no_grad():
+            for is_relu, z, terms in _pre_activations(net, points):
+                side = z > SIGN_TOLERANCE * terms if is_relu else z.argmax(dim=-1).to(torch.int16)
+                sides.append(side.flatten(1).cpu().numpy())
+        parts.append(pack_sides(net, np.concatenate(sides, axis=1)))
+    return np.concatenate(parts)
 
 
 class PatternIndex:
@@ -98,18 +101,14 @@ def _matching_regions(net: Network, sides: NDArray[np.integer], points: Floats, 
 
 def _allowed_sides(net: Network, x: Floats, zero: float) -> list[NDArray[np.bool_]]:
     """Return for each bend the sides (n, units, K) that its units may have at the points."""
-    forward, rows, out = ForwardRows(net), x, []
+    out = []
     with torch.no_grad():
-        for bend in range(len(net.bends)):
-            rows, terms = forward.advance(bend - 1, rows)
-            columns = forward.pre_activations(bend)
-            z, limit = rows[:, columns], zero * terms[columns]
-            if net.steps[net.bends[bend]].op == "relu":
-                out.append(np.stack([z <= limit, z >= -limit], axis=2))
-                continue
-            K = net.candidates[bend]
-            z, limit = z.reshape(len(z), -1, K), limit.reshape(-1, K)
-            out.append(z >= z.max(axis=2, keepdims=True) - 2 * limit.max(axis=1)[:, None])
+        for is_relu, z, terms in _pre_activations(net, torch.from_numpy(x)):
+            if is_relu:
+                may = torch.stack([z <= zero * terms, z >= -zero * terms], dim=-1)
+            else:
+                may = z >= (z - 2 * zero * terms.amax(dim=-1, keepdim=True)).amax(dim=-1, keepdim=True)
+            out.append(may.flatten(1, -2).numpy())
     return out
 
 
@@ -134,7 +133,12 @@ class Ray:
         if self._bend == len(self.net.bends):
             return None
         stop = self.net.bends[self._bend]
-        self._values = propagate(self.net, self._values, self._linear, self._next, stop)
+
+        def linear(i: int, inputs: list[Pair]) -> Pair:
+            dz, sizes = zip(*inputs, strict=True)
+            return self.net.steps[i].linear(dz), self.net.steps[i].linear_magnitude(sizes)
+
+        self._values = propagate(self.net, self._values, linear, self._next, stop)
         self._next = stop
         dz, size = self._values[self.net.steps[stop].inputs[0]]
         return dz[0], size[0]
@@ -153,10 +157,6 @@ class Ray:
         self._next += 1
         return self._values[self._next][0][0]
 
-    def _linear(self, i: int, inputs: list[Pair]) -> Pair:
-        dz, sizes = zip(*inputs, strict=True)
-        return self.net.steps[i].linear(dz), self.net.steps[i].linear_magnitude(sizes)
-
 
 def is_zero(z: Tensor, size: Tensor) -> Tensor:
     """Whether values are zero within the tolerance, given the size of their terms."""
@@ -170,16 +170,16 @@ Sides = NDArray[np.int16]
 
 def point_ties(net: Network, point: Tensor) -> list[Tensor]:
     """Return the ties at a point (n_in,): for each bend units at zero (*units), or largest candidates (*units, K)."""
-    forward = ForwardPass(net, point[None], zero=SIGN_TOLERANCE)
     out: list[Tensor] = []
-    while (z := forward.advance()) is not None:
-        z, size = z[0], forward.terms[0]
-        if net.steps[net.bends[forward.bend]].op == "relu":
-            out.append(is_zero(z, size))
-        else:
-            best, where = z.max(dim=-1, keepdim=True)
-            out.append(best - z <= SIGN_TOLERANCE * (size + size.gather(-1, where)))
+    for is_relu, z, terms in _pre_activations(net, point[None]):
+        out.append(is_zero(z, terms)[0] if is_relu else _among_largest(z, terms)[0])
     return out
+
+
+def _among_largest(z: Tensor, size: Tensor) -> Tensor:
+    """Whether candidates (*units, K) tie with the largest within the tolerance, given the sizes of their terms."""
+    best, where = z.max(dim=-1, keepdim=True)
+    return best - z <= SIGN_TOLERANCE * (size + size.expand_as(z).gather(-1, where))
 
 
 def facet_ties(
@@ -224,23 +224,14 @@ def sides_toward(
     old = split_sides(net, sides)
     new: list[Tensor] = []
     while (pair := ray.advance()) is not None:
-        i = len(new)
-        decide = _relu if net.steps[net.bends[i]].op == "relu" else _choice
-        new.append(decide(*pair, old[i], tied[i]))
+        (dz, size), i = pair, len(new)
+        if net.steps[net.bends[i]].op == "relu":
+            new.append(torch.where(tied[i], (dz > 0) & ~is_zero(dz, size), old[i]))
+        else:
+            steepest = tied[i] & _among_largest(torch.where(tied[i], dz, -torch.inf), size)
+            new.append(torch.where(tied[i].sum(dim=-1) > 1, steepest.int().argmax(dim=-1), old[i]))
         ray.pass_bend(new[i])
     return np.concatenate([np.zeros(0, np.int16), *(side.flatten().to(torch.int16).cpu().numpy() for side in new)])
-
-
-def _relu(dz: Tensor, size: Tensor, old: Tensor, tied: Tensor) -> Tensor:
-    return torch.where(tied, (dz > 0) & ~is_zero(dz, size), old)
-
-
-def _choice(dz: Tensor, size: Tensor, old: Tensor, tied: Tensor) -> Tensor:
-    rise = torch.where(tied, dz, -torch.inf)
-    best, where = rise.max(dim=-1, keepdim=True)
-    steepest = tied & (best - rise <= SIGN_TOLERANCE * (size + size.gather(-1, where)))
-    first = steepest.int().argmax(dim=-1)
-    return torch.where(tied.sum(dim=-1) > 1, first, old)
 
 
 def canonical_sides(part: Polytope, sides: NDArray[np.int16]) -> Sides:
