@@ -16,7 +16,6 @@ from creases._program._step import Step
 from creases.errors import FileError, InputError
 from creases.network._network import Network
 from creases.network._reading.arrays import from_arrays
-from creases.regions._space import vertices
 from creases.regions._space.partition import SpacePartition
 from creases.regions._space.space import space
 from reference import load_case, load_counts, lp_regions
@@ -363,17 +362,3 @@ def test_bad_arguments_are_named():
         space(net, n_jobs=-1)
     with pytest.raises(InputError, match=r"model must be a torch\.nn\.Module, a file name"):
         space(3)
-
-
-@pytest.mark.parametrize("leak", [0.0, 0.3, -1.0])
-def test_compiled_layers_give_the_partition_of_the_network_s_own_steps(leak, monkeypatch):
-    net = random_net([3, 6, 5, 2], seed=4, leak=leak)
-    assert vertices.ForwardRows(net)._layers is not None
-    found = space(net)
-    monkeypatch.setattr(vertices, "NARROW", 5)
-    assert vertices.ForwardRows(net)._layers is None
-    reference = space(net)
-    for name in ("corners", "starts", "patterns", "pairs", "facet_units", "face_lists", "creases"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(reference, name))
-    np.testing.assert_allclose(found.vertices, reference.vertices, atol=1e-12)
-    np.testing.assert_allclose(found.values, reference.values, atol=1e-12)

@@ -212,7 +212,9 @@ _CHECKS = {
 def _check_arrays(kind: str, net: Network, arrays: Arrays) -> Arrays:
     """Return the arrays of a result, each checked by its schema and all by what must hold among them."""
     weights = [t for step in net.steps for t in step.tensors.values() if t.is_floating_point() and t.numel()]
-    expect(all(float(tensor.abs().max()) <= LARGEST for tensor in weights), "the network has weights that are too large")
+    expect(
+        all(float(tensor.abs().max()) <= LARGEST for tensor in weights), "the network has weights that are too large"
+    )
     n_bytes = (len(unit_of_bit(net)) + 7) // 8
     sizes = {"inputs": net.n_in, "outputs": net.n_out, "units": net.n_units, "bytes": n_bytes}
     valid = {name: _take(name, arrays[name], entry, sizes) for name, entry in _SCHEMAS[kind].items()}
@@ -225,7 +227,7 @@ def _check_arrays(kind: str, net: Network, arrays: Arrays) -> Arrays:
 
 
 class Archived:
-    """A dataclass of a network, ``net``, and arrays or plain values; kept in a ``.npz`` file, and drawn by notebooks."""
+    """A dataclass of a network and arrays or plain values, which is kept in a ``.npz`` file, and drawn by notebooks."""
 
     net: Network
 

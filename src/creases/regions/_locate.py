@@ -18,7 +18,7 @@ from creases.regions._tolerance import SIGN_TOLERANCE
 
 
 def _pre_activations(net: Network, x: Tensor) -> Iterator[tuple[bool, Tensor, Tensor]]:
-    """Yield for each bend whether it is a relu, its pre-activations at points (n, n_in), and the size of their terms."""
+    """Yield for each bend whether it is a relu, its pre-activations at points (n, n_in), and their terms' sizes."""
     forward = ForwardPass(net, x, zero=SIGN_TOLERANCE)
     while (z := forward.advance()) is not None:
         yield net.steps[net.bends[forward.bend]].op == "relu", z, forward.terms

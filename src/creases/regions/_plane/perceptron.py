@@ -266,21 +266,3 @@ def subdivide_layers(
     nc = starts[-1]
     X = X[: at[NV]].copy()
     return done, X, rows[: at[NV]], new_ends, new_label, regions, verts[:nc], edges[:nc], starts, patterns
-
-
-# One step of rows of values through a layer, for partitions of the whole space.
-
-
-@jit
-def advance_layer(rows: Array, weight: Array, offset: Array, leaks: Array) -> tuple[Array, Array]:
-    """Return rows (V, units) after a bend, if it has any leaks, and a layer, and the size of their terms (units,).
-
-    ``weight`` is (inputs, units); ``leaks`` (inputs,), or none where no bend comes first.
-    """
-    values = rows.copy()
-    for v in range(len(values)):
-        for u in range(len(leaks)):
-            values[v, u] = apply_bend(values[v, u], leaks[u])
-    out = np.empty((len(values), len(offset)))
-    apply_affine(values, len(values), weight, offset, out)
-    return out, term_sizes(largest_magnitudes(values), weight, offset)

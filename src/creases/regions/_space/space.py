@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 import torch
 
 from creases._program import pack_sides
-from creases._typing import Progress
+from creases._typing import Floats, Progress
 from creases._validation import check_box, check_choice, check_count, check_number
 from creases.errors import LimitError
-from creases.network import NetworkLike, as_network
+from creases.network import Network, NetworkLike, as_network
 from creases.regions._resources import MemoryLimit, no_progress
 from creases.regions._space import vertices as space_vertices
 from creases.regions._space.lattice import Lattice, join_lattices, number_faces
@@ -76,41 +78,44 @@ def space(
     >>> creases.space(net, box=(-1, 1)).f_vector()
     (27, 54, 36, 8)
     """
-    job = _Job(net, box, method, n_jobs, max_regions, max_seconds, max_memory, progress)
-    return job.by_facets() if job.method == "lp" else job.by_vertices()
+    net = as_network(net)
+    check_choice(method, ["auto", "vertices", "lp"], "method")
+    by_vertices = net.n_in <= VERTEX_DIMENSIONS if method == "auto" else method == "vertices"
+    job = _Job(
+        net,
+        check_box([(-1.0, 1.0)] * net.n_in if box is None else box, net.n_in),
+        check_count(n_jobs, "n_jobs"),
+        None if max_regions is None else check_count(max_regions, "max_regions"),
+        None if max_seconds is None else check_number(max_seconds, "max_seconds", above=0),
+        MemoryLimit(max_memory, ""),
+        progress or no_progress,
+    )
+    if max_seconds is not None and by_vertices:
+        load_kernels()  # compilation, on a fresh machine, does not count
+    job.deadline = np.inf if max_seconds is None else time.time() + max_seconds
+    return job.by_vertices() if by_vertices else job.by_facets()
 
 
+@dataclass
 class _Job:
-    """The computation of a partition: validated arguments and limits."""
+    """The computation of a partition, with its limits."""
 
-    def __init__(
-        self,
-        net: NetworkLike,
-        box: Any,
-        method: str,
-        n_jobs: int,
-        max_regions: int | None,
-        max_seconds: float | None,
-        max_memory: float | None,
-        progress: Progress | None,
-    ) -> None:
-        net = as_network(net)
-        check_choice(method, ["auto", "vertices", "lp"], "method")
-        n_jobs = check_count(n_jobs, "n_jobs")
-        max_regions = None if max_regions is None else check_count(max_regions, "max_regions")
-        max_seconds = None if max_seconds is None else check_number(max_seconds, "max_seconds", above=0)
-        self.net, self.n = net, net.n_in
-        self.work = net.to("cpu").to(torch.float64)
-        self.box = check_box([(-1.0, 1.0)] * self.n if box is None else box, self.n)
-        self.method = ("vertices" if self.n <= VERTEX_DIMENSIONS else "lp") if method == "auto" else method
-        self.n_jobs, self.max_regions, self.max_seconds = n_jobs, max_regions, max_seconds
-        self.memory = MemoryLimit(max_memory, "")
-        self.held = self.count = 0  # bytes and number of finished regions
-        self.progress: Progress = progress or no_progress
-        if max_seconds is not None and self.method == "vertices":
-            load_kernels()  # compilation, on a fresh machine, does not count
-        self.deadline = np.inf if max_seconds is None else time.time() + max_seconds
-        self.ended = ""
+    net: Network
+    box: Floats
+    n_jobs: int
+    max_regions: int | None
+    max_seconds: float | None
+    memory: MemoryLimit
+    progress: Progress
+    deadline: float = np.inf
+    ended: str = ""  #: why not all regions were found
+    held: int = 0  #: bytes of finished regions
+    count: int = 0  #: their number
+
+    @cached_property
+    def work(self) -> Network:
+        """The network as the computation takes it."""
+        return self.net.to("cpu").to(torch.float64)
 
     # -- by vertices --------------------------------------------------------------------------------------------------
 
@@ -118,38 +123,31 @@ class _Job:
         """Return the partition from the face lattice of the box, cut unit by unit."""
         parts: list[Lattice] = []
         try:
-            parts.extend(self._lattices())
+            for lattice in self._finish():
+                self.held += lattice.nbytes
+                self.memory.check(COPIES * self.held, "")
+                is_full = self.max_regions is not None and self.count + lattice.count > self.max_regions
+                if self.max_regions is not None and is_full:
+                    self.ended = f"max_regions={self.max_regions} reached"
+                    lattice = lattice.part(np.arange(self.max_regions - self.count))
+                self.count += lattice.count
+                self.progress("finding regions", self.count, self.max_regions)
+                if lattice.count:
+                    parts.append(lattice)
+                if is_full:
+                    break
+        except LimitError:
+            self.ended = f"{self.memory} reached"
         except KeyboardInterrupt:
             if not parts:
                 raise
             self.ended = "interrupted"
-        nothing = box_block(self.work, self.box).lattice.part(np.zeros(0, np.int64))
-        return self._from_lattice(join_lattices(parts) if parts else nothing, self.ended)
-
-    def _lattices(self) -> Iterator[Lattice]:
-        """Yield finished parts of the box, at most ``max_regions`` regions in all; sets ``ended``."""
-        for lattice in self._parts():
-            if self.max_regions is not None and self.count + lattice.count > self.max_regions:
-                self.ended = f"max_regions={self.max_regions} reached"
-                lattice = lattice.part(np.arange(self.max_regions - self.count))
-            self.count += lattice.count
-            self.progress("finding regions", self.count, self.max_regions)
-            if lattice.count:
-                yield lattice
-            if self.ended.startswith("max_regions"):
-                return
-
-    def _parts(self) -> Iterator[Lattice]:
-        """Yield finished parts until memory is full."""
-        try:
-            for lattice in self._finish():
-                self.held += lattice.nbytes
-                self.memory.check(COPIES * self.held, "")
-                yield lattice
-        except LimitError:
-            self.ended = f"{self.memory} reached"
+        if not parts:
+            parts.append(box_block(self.work, self.box).lattice.part(np.zeros(0, np.int64)))
+        return self._from_lattice(join_lattices(parts))
 
     def _finish(self) -> Iterator[Lattice]:
+        """Yield finished parts of the box; sets ``ended`` where the time is over."""
         limit = space_vertices.BLOCK
         if self.max_regions or self.max_seconds:  # finish something early
             limit = min(1024, self.max_regions or limit)
@@ -184,19 +182,19 @@ class _Job:
         if self.max_regions is None:
             self.progress("finding regions", self.count + regions, None)
 
-    def _from_lattice(self, lattice: Lattice, ended: str) -> SpacePartition:
-        faces = number_faces(lattice)
-        corners, starts = faces.corners(self.n)
+    def _from_lattice(self, lattice: Lattice) -> SpacePartition:
+        n, faces = self.net.n_in, number_faces(lattice)
+        corners, starts = faces.corners(n)
         data = lattice.data[: lattice.n_vertices]
-        vertices, values = data[:, : self.n].copy(), data[:, self.n :].copy()
+        vertices, values = data[:, :n].copy(), data[:, n:].copy()
         inner = faces.centers(vertices, corners, starts)
-        beside = faces.cofaces(self.n)
+        beside = faces.cofaces(n)
         shared = beside[:, 0] != beside[:, 1]
         creases = lattice.creases[: len(beside), 0].copy()
         sides = lattice.sides[: lattice.count]
         return SpacePartition(
             self.net, self.box, vertices, values, corners, starts, pack_sides(self.net, sides), beside[shared],
-            creases[shared], inner, not ended, ended, *faces, creases,
+            creases[shared], inner, not self.ended, self.ended, *faces, creases,
         )  # fmt: skip
 
     # -- by linear programs -------------------------------------------------------------------------------------------
@@ -231,7 +229,7 @@ class _Job:
             for unit, other in zip(region.units, region.beyond, strict=True)
             if other in number
         }
-        n, m = self.n, self.net.n_out
+        n, m = self.net.n_in, self.net.n_out
         patterns = np.frombuffer(b"".join(region.pattern for region in regions), np.uint8).reshape(len(regions), -1)
         empty = np.zeros(0, np.int32)
         return SpacePartition(

@@ -9,24 +9,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from math import prod
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from creases._program import propagate
 from creases._typing import Floats
 from creases.network import Network
-from creases.regions._plane.perceptron import perceptron_layers
 from creases.regions._space.lattice import Lattice, box_lattice, join_lattices, merge_regions
 from creases.regions._tolerance import SIGN_TOLERANCE
 
 # Values of a network at a growing set of vertices, as one row of numbers for each vertex and bend.
-
-#: Units of layers that compiled loops take.
-NARROW = 64
 
 
 class ForwardRows:
@@ -42,7 +36,6 @@ class ForwardRows:
                 live = (live | {i + 1}) - set(net.last_uses[i])
             self._live.append(sorted(live))
         self._live[-1] = [len(net.steps)]
-        self._layers = _layers(net)
 
     def pre_activations(self, bend: int) -> slice:
         """Return the columns of the rows at a bend that enter it."""
@@ -57,19 +50,11 @@ class ForwardRows:
         The size (columns,) bounds, over all points, the sum of the magnitudes of each value's terms, counted from the
         bend passed.
         """
-        if self._layers is None:
-            out, size = self._advance(bend, torch.from_numpy(rows))
-            return out.numpy(), size.numpy()
-        from creases.regions._plane.perceptron import advance_layer
-
-        return advance_layer(rows, *self._layers[bend + 1])
-
-    def _advance(self, bend: int, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """As :meth:`advance`, by the steps of the network."""
         net, values, offset = self.net, {}, 0
+        data = torch.from_numpy(rows)
         for value in self._live[bend + 1]:
             shape = net.shapes[value]
-            values[value] = rows[:, offset : offset + prod(shape)].reshape(-1, *shape)
+            values[value] = data[:, offset : offset + prod(shape)].reshape(-1, *shape)
             offset += prod(shape)
         start, stop = self._stops[bend + 1], self._stops[bend + 2]
         if bend >= 0:  # through the bend itself
@@ -80,25 +65,7 @@ class ForwardRows:
         sizes = propagate(net, sizes, lambda i, inputs: net.steps[i].magnitude(inputs), start, stop)
         live = self._live[bend + 2]
         size = torch.cat([sizes[value].flatten() for value in live])
-        return torch.cat([values[value].reshape(len(rows), -1) for value in live], dim=1), size
-
-
-def _layers(net: Network) -> list[tuple[Floats, Floats, Floats]] | None:
-    """Return the layers of a narrow perceptron: weights (inputs, units), offsets, leaks of the bend before (or none).
-
-    None for other networks; wide layers are left to torch, whose matrix products are faster.
-    """
-    found = perceptron_layers(net)
-    if found is None or len(found.widths) != found.bends + 2 or found.widths.max() > NARROW:
-        return None
-    shapes = list(pairwise(found.widths.tolist()))
-    weights = np.split(found.weights, np.cumsum([a * b for a, b in shapes])[:-1])
-    offsets = np.split(found.offsets, np.cumsum(found.widths[1:-1]))
-    leaks = [np.zeros(0), *np.split(found.leaks, np.cumsum(found.widths[1:-2]))]
-    return [
-        (weight.reshape(b, a).T.copy(), offset, leak)
-        for weight, offset, leak, (a, b) in zip(weights, offsets, leaks, shapes, strict=True)
-    ]
+        return torch.cat([values[value].reshape(len(rows), -1) for value in live], dim=1).numpy(), size.numpy()
 
 
 #: A complex with more regions than this is split.
