@@ -137,47 +137,6 @@ class ExactMesh:
         self.halves.append(-1)
         return len(self.ends) - 1
 
-    def dissolve(self, loops: list[list[int]], group: list[int]) -> list[list[int]]:
-        """Join the regions of each group into one: drop the edges within it, and the vertices where nothing meets.
-
-        Groups are numbered from 0 in the order of their first region.
-        """
-        loops = [self.refine(loop) for loop in loops]
-        owner = {side: g for loop, g in zip(loops, group, strict=True) for side in loop}
-        joined: list[dict[int, int]] = [{} for _ in range(max(group) + 1)]  # side by the corner where it begins
-        used: set[int] = set()
-        for side, g in owner.items():
-            if owner.get(side ^ 1) != g:
-                joined[g][self.ends[side >> 1][side & 1]] = side
-                used.add(side >> 1)
-        degree: dict[int, int] = {}
-        for edge in used:
-            for v in self.ends[edge]:
-                degree[v] = degree.get(v, 0) + 1
-        straight = {v for v, d in degree.items() if d == 2 and v > 3}  # vertices 0..3 are the box's corners
-        edges: dict[tuple[int, int], int] = {}
-        return [self._straighten(sides, straight, edges) for sides in joined]
-
-    def _straighten(self, sides: dict[int, int], straight: set[int], edges: dict[tuple[int, int], int]) -> list[int]:
-        """Return the loop of sides, with sides that continue each other through a straight vertex joined."""
-        first = v = next(v for v in sides if v not in straight)
-        loop: list[int] = []
-        while True:
-            side, start = sides[v], v
-            v = self.ends[side >> 1][~side & 1]
-            if v in straight:
-                while v in straight:
-                    v = self.ends[sides[v] >> 1][~sides[v] & 1]
-                if (v, start) in edges:
-                    loop.append(2 * edges[v, start] + 1)
-                else:
-                    edges[start, v] = self._edge(start, v, self.lines[side >> 1], self.units[side >> 1])
-                    loop.append(2 * edges[start, v])
-            else:
-                loop.append(side)
-            if v == first:
-                return loop
-
 
 def intersect(p: Triple, q: Triple) -> Triple:
     """Return the point where two lines meet, without common factors of two."""
@@ -349,7 +308,7 @@ def _pass_bend(mesh: ExactMesh, rows: RegionRows, tests: SignTests, levels: list
             after.loops.append(part)
             after.parents.append(region)
             after.sides.append(sides)
-    return _join_parts(mesh, after) if tests.pairs else after
+    return after
 
 
 def _ancestors(levels: list[_Level], region: int) -> tuple[tuple[int, ...], list[NDArray[np.int16]]]:
@@ -414,20 +373,6 @@ class _Cutter:
         x, y, w = point
         value = a * x + b * y + c * w
         return (value > 0) - (value < 0)
-
-
-def _join_parts(mesh: ExactMesh, level: _Level) -> _Level:
-    """Join parts of one region with equal sides: a choice was cut along lines that only part of it needs."""
-    numbers: dict[tuple[int, bytes], int] = {}
-    group, first = [], []
-    for region, (parent, sides) in enumerate(zip(level.parents, level.sides, strict=True)):
-        key = (parent, sides.tobytes())
-        if key not in numbers:
-            numbers[key] = len(numbers)
-            first.append(region)
-        group.append(numbers[key])
-    loops = mesh.dissolve(level.loops, group)
-    return _Level(loops, [level.parents[r] for r in first], [level.sides[r] for r in first])
 
 
 def _as_mesh(mesh: ExactMesh, loops: list[list[int]]) -> Mesh:

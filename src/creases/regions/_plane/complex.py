@@ -62,10 +62,10 @@ def _straighten(mesh: Mesh) -> Mesh:
     ends, sides = mesh.ends.copy(), mesh.regions.copy()
     alive = np.ones(len(ends), bool)
     for v, (e, f) in at.items():
-        if e == f or mesh.label[e] < 0 or mesh.label[e] != mesh.label[f]:
-            continue  # sides of the box keep their vertices: corners are among them
-        if set(sides[e]) != set(sides[f]):
+        if e == f or mesh.label[e] != mesh.label[f] or set(sides[e]) != set(sides[f]):
             continue
+        if mesh.label[e] < 0 and np.ptp(mesh.vertices[[*ends[e], *ends[f]]], axis=0).all():
+            continue  # a corner of the box
         far = ends[f, 1] if ends[f, 0] == v else ends[f, 0]
         ends[e, 0 if ends[e, 0] == v else 1] = far
         alive[f] = False

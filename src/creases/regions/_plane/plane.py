@@ -440,8 +440,10 @@ def plane(
     if exact:
         from creases.regions._exact import exact_plane
 
-        exact_mesh = exact_plane(net, bounds, start, directions, progress or no_progress)
-        return PlanePartition.from_mesh(net, bounds, start, directions, *exact_mesh)
+        mesh, patterns = exact_plane(net, bounds, start, directions, progress or no_progress)
+        if _has_choice(net):
+            mesh, patterns = _merge_by_pattern(net, mesh, patterns)
+        return PlanePartition.from_mesh(net, bounds, start, directions, mesh, patterns)
     start_mesh = box_mesh(bounds)
     if net.device.type == "cpu" and not _is_wide(net):
         small = subdivide_perceptron(net, start_mesh, start, directions, memory)
