@@ -60,20 +60,17 @@ def active_subspace(C: Coefficients, j: int, *, n_directions: int | None = None)
     j = check_index(j, C.n_out, "j")
     if not C.count:
         raise InputError("C", "have at least one sample", "none")
-    sizes, vectors = _by_samples(C, j) if C.count < C.features.shape[2] else _by_columns(C, j)
+    if C.count < C.features.shape[2]:  # few samples: the gradients' singular values
+        _, sizes, vectors = torch.linalg.svd(C.rows(j)[:, :-1].double() / C.count**0.5, full_matrices=False)
+        sizes = sizes.square()
+    else:
+        sizes, vectors = _by_columns(C, j)
     sizes = sizes.clamp(min=0)
     count = len(sizes) if n_directions is None else min(n_directions, len(sizes))
     directions = vectors[:count]
     top = directions.gather(1, directions.abs().argmax(1, keepdim=True))
     directions = directions * torch.where(top < 0, -1.0, 1.0)
     return ActiveSubspace(directions.cpu().numpy(), sizes[:count].cpu().numpy(), float(sizes.sum()))
-
-
-def _by_samples(C: Coefficients, j: int) -> tuple[Tensor, Tensor]:
-    """Return eigenvalues and eigenvectors (k, d) from the gradients' singular values, for few samples."""
-    slopes = C.rows(j)[:, :-1].double() / C.count**0.5
-    _, sizes, vectors = torch.linalg.svd(slopes, full_matrices=False)
-    return sizes.square(), vectors
 
 
 def _by_columns(C: Coefficients, j: int) -> tuple[Tensor, Tensor]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -248,6 +248,14 @@ def coefficients(
         if progress is not None:
             progress("coefficients", store.done, len(samples))
     return Coefficients(store.features, basis, store.values)
+
+
+def check_alike(networks: Sequence[Coefficients], name: str = "networks") -> None:
+    """Refuse coefficients of no network, or of networks with other outputs, samples or inputs than the first."""
+    shapes = {(C.n_out, C.count, C.columns) for C in networks}
+    if len(shapes) != 1:
+        expected = "have the same numbers of outputs, samples and inputs of each network"
+        raise InputError(name, expected, f"(outputs, samples, columns) {sorted(shapes)}")
 
 
 def check_batch(net: Network, X: PointsLike) -> Tensor:

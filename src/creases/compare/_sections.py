@@ -8,14 +8,12 @@ that falls between the points is missed; one whose points are not compared with 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from creases._schema import NUMBER, instance
@@ -27,10 +25,6 @@ from creases.errors import InputError
 from creases.network import Network, as_network
 from creases.regions import PlanePartition, plane
 from creases.regions.geometry import slice_through
-
-#: ``alike(row, above)``: which of one row's points (p,) are like the point to their left, and which (p, p) like those
-#: of the row above; None for the first row.
-Alike = tuple[NDArray[np.bool_], NDArray[np.bool_] | None]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,13 +128,26 @@ def section_of_partition(partition: PlanePartition, points: Floats, *, grid: int
     nodes = np.stack(np.meshgrid(x, y[::-1]), axis=-1)  # (p, p, 2)
     work = net.to(torch.float64)
     rows = [torch.from_numpy(partition.points(row)).to(net.device) for row in nodes]
+
+    def coefficients(x: Tensor) -> Tensor:
+        J, y = work.piece(x)
+        return torch.cat([J.flatten(1), y], dim=1)
+
+    def have_same_pattern(a: Tensor, b: Tensor) -> Tensor:
+        return torch.stack([(b == row).all(dim=1) for row in a])
+
+    def are_close(a: Tensor, b: Tensor) -> Tensor:
+        size = torch.maximum(a.norm(dim=1)[:, None], b.norm(dim=1)[None])
+        distance = torch.stack([(b - row).norm(dim=1) for row in a])  # products would lose half of the digits
+        return distance <= within * size
+
     return Section(
         partition=partition,
         points=points,
         grid=nodes,
         regions=partition.locate(nodes.reshape(-1, 2)).reshape(p, p),
-        by_pattern=_group(_compare_rows(map(partial(_pattern, work), rows), _same_patterns)),
-        by_coefficients=_group(_compare_rows(map(partial(_coefficients, work), rows), partial(_are_close, within))),
+        by_pattern=_group((torch.from_numpy(work.pattern(x)) for x in rows), have_same_pattern),
+        by_coefficients=_group(map(coefficients, rows), are_close),
         tolerance=within,
     )
 
@@ -157,51 +164,26 @@ def _section_box(corners: Floats, margin: float, part: float, about: str) -> Flo
     return np.stack([middle - part * size / 2, middle + part * size / 2], axis=1)
 
 
-def _pattern(net: Network, x: Tensor) -> Tensor:
-    return torch.from_numpy(net.pattern(x))
+def _group(rows: Iterable[Tensor], alike: Callable[[Tensor, Tensor], Tensor]) -> Ints:
+    """Return the region (p, p) assigned to each point: that of the first point it is like, else a new one.
 
-
-def _coefficients(net: Network, x: Tensor) -> Tensor:
-    """Return (J, y) of each point as one row, in float64."""
-    J, y = net.piece(x)
-    return torch.cat([J.flatten(1), y], dim=1)
-
-
-def _same_patterns(a: Tensor, b: Tensor) -> Tensor:
-    return torch.stack([(b == row).all(dim=1) for row in a])
-
-
-def _are_close(tolerance: float, a: Tensor, b: Tensor) -> Tensor:
-    """Return which rows of a (p, n) and of b (q, n) are within the tolerance of each other: (p, q)."""
-    size = torch.maximum(a.norm(dim=1)[:, None], b.norm(dim=1)[None])
-    distance = torch.stack([(b - row).norm(dim=1) for row in a])  # products would lose half of the digits
-    return distance <= tolerance * size
-
-
-def _compare_rows(rows: Iterator[Tensor], same: Callable[[Tensor, Tensor], Tensor]) -> Iterator[Alike]:
-    """Yield for each row of the grid which points are alike; two rows are held in memory at a time."""
-    above: Tensor | None = None
-    for row in rows:
-        left = torch.cat([same(row[i : i + 1], row[i - 1 : i])[0] for i in range(1, len(row))] or [torch.zeros(0)])
-        up = None if above is None else same(row, above).cpu().numpy()
-        yield np.append(False, left.bool().cpu().numpy()), up
-        above = row
-
-
-def _group(rows: Iterator[Alike]) -> Ints:
-    """Return the region (p, p) assigned to each point: that of the first point it is like, else a new one."""
+    ``alike(a, b)`` says which rows of a (p, n) are like which of b (q, n): (p, q). Two rows of the grid are held at a
+    time.
+    """
     assigned: list[Ints] = []
-    count = 0
-    for left, up in rows:
-        row = np.empty(len(left), np.int64)
-        for i in range(len(left)):
+    count, above = 0, None
+    for row in rows:
+        up = None if above is None else alike(row, above).cpu().numpy()
+        regions = np.empty(len(row), np.int64)
+        for i in range(len(row)):
             start = max(0, i - 1)
             like = np.flatnonzero(up[i, start:]) if up is not None else np.zeros(0, np.int64)
-            if left[i]:
-                row[i] = row[i - 1]
+            if i and bool(alike(row[i : i + 1], row[i - 1 : i])):
+                regions[i] = regions[i - 1]
             elif len(like):
-                row[i] = assigned[-1][start + like[0]]
+                regions[i] = assigned[-1][start + like[0]]
             else:
-                row[i], count = count, count + 1
-        assigned.append(row)
+                regions[i], count = count, count + 1
+        assigned.append(regions)
+        above = row
     return np.stack(assigned)

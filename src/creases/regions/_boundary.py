@@ -127,7 +127,7 @@ def cut_by_class(mesh: Mesh, values: Floats, terms: Floats) -> tuple[Mesh, NDArr
     size = torch.from_numpy(terms[classes] if choice else terms)
     with small_work(VERTEX * z.numel()):
         part.subdivide(z, size.reshape(z.shape[1:]), 0, 0, choice=choice)
-        side = region_sides(part.signs, [(1, len(classes) if choice else 0)])[0][:, 0]
+        side = region_sides(part.signs[-1], 1, len(classes) if choice else 0)[:, 0]
         cut = part.mesh()
     return cut, classes[side].astype(np.int16), part.signs[-1].parent
 

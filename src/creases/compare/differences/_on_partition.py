@@ -152,11 +152,8 @@ def difference_on_line(a: Network, b: Network, start: Any, stop: Any) -> Partiti
     """
     joint = Joint.from_pair(a, b)
     partition = line(joint.net, start, stop)
-    ends = partition.points(partition.ends)
-    values = np.asarray(joint.net(ends), np.float64)
-    corners = np.stack([np.arange(partition.count), np.arange(partition.count) + 1], axis=1).ravel()
     sizes = np.diff(partition.ends) * float(np.linalg.norm(partition.b - partition.a))
-    return _difference(joint, partition, sizes, ends, values, corners, 2 * np.arange(partition.count + 1))
+    return _difference(joint, partition, sizes, partition.points(partition.ends))
 
 
 def difference_on_plane(
@@ -182,40 +179,27 @@ def difference_in_space(
     partition = space(joint.net, box, method="vertices", max_regions=max_regions)
     if not partition.complete:
         return None
-    return _difference(
-        joint,
-        partition,
-        partition.volumes(),
-        partition.vertices,
-        partition.values,
-        partition.corners,
-        partition.starts,
-    )
+    return _difference(joint, partition, partition.volumes(), partition.vertices)
 
 
 def _on_plane(joint: Joint, partition: PlanePartition) -> PartitionDifference:
     points = partition.points(partition.vertices)
-    return _difference(
-        joint, partition, partition.areas(), points, partition.values, partition.corners, partition.starts
-    )
+    return _difference(joint, partition, partition.areas(), points)
 
 
-def _difference(
-    joint: Joint,
-    partition: Partition,
-    sizes: Floats,
-    points: Floats,
-    values: Floats,
-    corners: NDArray[np.integer],
-    starts: NDArray[np.integer],
-) -> PartitionDifference:
-    """Compare at the vertices, from their points (V, n_in) and values, and each region's corners."""
+def _difference(joint: Joint, partition: Partition, sizes: Floats, points: Floats) -> PartitionDifference:
+    """Compare at the vertices, from their points (V, n_in), and each region's corners."""
+    if isinstance(partition, LinePartition):
+        values, starts = np.asarray(joint.net(points), np.float64), 2 * np.arange(partition.count + 1)
+        corners = np.repeat(np.arange(partition.count + 1), 2)[1:-1]
+    else:
+        values, starts, corners = partition.values, partition.starts.astype(np.int64), partition.corners
     terms = SIGN_TOLERANCE * output_term_sizes(joint.net, points)
     d = joint.differences(values)
     m = joint.outputs
     d[np.abs(d) <= terms[:m] + terms[m : 2 * m]] = 0.0
     class_a, class_b = joint.classes(partition.patterns)
-    class_b = _round_classes(joint, class_a, class_b, values[corners], np.asarray(starts), terms)
+    class_b = _round_classes(joint, class_a, class_b, values[corners], starts, terms)
     worst = np.abs(d).argmax(axis=0)
     return PartitionDifference(partition, sizes, class_a, class_b, np.abs(d).max(axis=0), points[worst])
 

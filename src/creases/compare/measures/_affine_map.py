@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from creases.compare._coefficients import Coefficients
+from creases.compare._coefficients import Coefficients, check_alike
 from creases.compare._decisions import decisions
 from creases.errors import InputError
 
@@ -56,7 +56,10 @@ def mapped_accuracies(
         The test samples (p, ...) and their classes (p,).
     """
     X, y = torch.as_tensor(X), torch.as_tensor(y)
-    _check_networks(train, test)
+    if len(train) != len(test):
+        raise InputError("test", f"have the same networks as train, {len(train)}", f"{len(test)}")
+    check_alike(train, "train")
+    check_alike(test, "test")
     check_samples(test[0], X, y)
     N, device = len(train), test[0].features.device
     points = [C.coordinates(X) for C in test]
@@ -89,19 +92,6 @@ def _solver(C: Coefficients, j: int) -> Callable[[Coefficients], Tensor]:
     large = size > TOLERANCE[C.features.dtype] * size[-1].clamp(min=1e-300)
     halves = Q[:, large] / size[large]
     return lambda target: halves @ (Q[:, large].T @ _product(C, target, j))
-
-
-def _check_networks(train: Sequence[Coefficients], test: Sequence[Coefficients]) -> None:
-    if len(train) != len(test) or not train:
-        raise InputError("test", f"have the same networks as train, {len(train)}, at least one", f"{len(test)}")
-    for name, group in (("train", train), ("test", test)):
-        shapes = {(C.n_out, C.count, C.columns) for C in group}
-        if len(shapes) > 1:
-            raise InputError(
-                name,
-                "have the same outputs, samples and inputs of each network",
-                f"(outputs, samples, columns) {sorted(shapes)}",
-            )
 
 
 def check_samples(C: Coefficients, X: Tensor, y: Tensor) -> None:

@@ -79,13 +79,9 @@ def coefficient_cka(networks: Sequence[Coefficients]) -> NDArray[np.float64]:
     It is 0 for an output whose coefficients are the same at all samples (as those of a linear network); a network with
     itself has 1.
     """
-    shapes = {(C.n_out, C.count) for C in networks}
-    if len(shapes) != 1:
-        raise InputError(
-            "networks", "have the same numbers of outputs and samples", f"(outputs, samples) {sorted(shapes)}"
-        )
-    ((n_out, _),) = shapes
-    per_output = [cka_matrix([C.features[j] for C in networks]) for j in range(n_out)]
+    if len({(C.n_out, C.count) for C in networks}) != 1:
+        raise InputError("networks", "have the same numbers of outputs and samples")
+    per_output = [cka_matrix([C.features[j] for C in networks]) for j in range(networks[0].n_out)]
     result = np.asarray(np.mean([np.nan_to_num(values) for values in per_output], axis=0))
     np.fill_diagonal(result, 1.0)
     return result

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from creases._program import propagate
 from creases._validation import check_choice
-from creases.compare._coefficients import Coefficients
+from creases.compare._coefficients import Coefficients, check_alike
 from creases.compare._decisions import log_probabilities
 from creases.compare.measures._cka import cka_matrix
 from creases.errors import InputError
@@ -42,14 +42,8 @@ def distances(networks: Sequence[Coefficients], *, scale: Scale = "magnitude") -
     .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026.
     """
     check_choice(scale, ("magnitude", "largest"), "scale")
-    shapes = {(C.n_out, C.count, C.columns) for C in networks}
-    if len(shapes) != 1:
-        raise InputError(
-            "networks",
-            "have the same numbers of outputs, samples and inputs",
-            f"(outputs, samples, columns) {sorted(shapes)}",
-        )
-    ((n_out, count, columns),) = shapes
+    check_alike(networks)
+    n_out, count, columns = networks[0].n_out, networks[0].count, networks[0].columns
     if not count:
         raise InputError("networks", "have coefficients of at least one sample", "none")
     sizes = [_size(C, scale) for C in networks]

@@ -396,17 +396,13 @@ def _differences(z: Tensor, tolerance: Floats) -> tuple[Tensor, Floats, NDArray[
     return flat, (tolerance[:, i] + tolerance[:, j]).ravel(), pairs
 
 
-def region_sides(
-    signs: Sequence[Signs], bends: Sequence[tuple[int, int]], regions: NDArray[np.int64] | None = None
-) -> list[NDArray[Any]]:
-    """Return the sides (R, units) of each bend on every region, or on some.
-
-    ``bends`` has for each bend its number of units and of candidates, 0 for a relu.
-    """
-    out: list[NDArray[Any] | None] = [None] * len(bends)
-    for part in signs_on(signs, np.arange(region_count(signs)) if regions is None else regions):
-        out[part.bend] = _sides(part, *bends[part.bend], out[part.bend])
-    return [sides for sides in out if sides is not None]
+def region_sides(signs: Signs, units: int, candidates: int) -> NDArray[Any]:
+    """Return the sides (R, units) on every region of a bend with one pass; ``candidates`` of a choice, 0 for a relu."""
+    if signs.units is None or signs.sides is None:
+        return column_sides(signs, units, candidates)
+    sides = np.tile(signs.sides, (len(signs.positive), 1))
+    sides[:, signs.units] = column_sides(signs, len(signs.units), candidates)
+    return sides
 
 
 def region_bytes(signs: Sequence[Signs], widths: Sequence[int]) -> NDArray[np.uint8]:
@@ -431,15 +427,6 @@ def signs_on(signs: Sequence[Signs], index: NDArray[np.integer]) -> list[Signs]:
         selected.append(replace(part, positive=part.positive[index], negative=part.negative[index]))
         index = part.parent[index]
     return selected[::-1]
-
-
-def _sides(signs: Signs, units: int, candidates: int, known: NDArray[Any] | None = None) -> NDArray[Any]:
-    """Return the sides (R, units) of a bend after a pass; ``known``: those of an earlier pass."""
-    if signs.units is None or signs.sides is None:
-        return column_sides(signs, units, candidates)
-    sides = np.tile(signs.sides, (len(signs.positive), 1)) if known is None else known
-    sides[:, signs.units] = column_sides(signs, len(signs.units), candidates)
-    return sides
 
 
 def column_sides(signs: Signs, units: int, candidates: int) -> NDArray[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,9 +13,8 @@ from torch.nn.functional import pad
 
 from creases._compiled import jit
 from creases._program import bit_widths, pack_sides
-from creases._typing import Ints
 from creases.network import Network
-from creases.regions._plane.complex import Signs, column_sides, region_bytes, region_count, region_sides, signs_on
+from creases.regions._plane.complex import Signs, column_sides, region_bytes, region_count, signs_on
 from creases.regions._plane.kernel import lowest_bit
 
 
@@ -23,38 +22,32 @@ def region_patterns(net: Network, signs: Sequence[Signs], memory: int) -> NDArra
     """Return the patterns (R, n_bytes) of all regions; ``memory`` bounds the bytes that are held beside them."""
     if not signs:
         return np.zeros((1, 0), np.uint8)
-    bends = [
-        (int(units), 0 if net.steps[i].op == "relu" else candidates)
-        for units, i, candidates in zip(np.diff(net.unit_starts), net.bends, net.candidates, strict=True)
-    ]
-    if all(units % 8 == 0 for units, _ in bends) and all(each.units is None for each in signs):
-        return region_bytes(signs, [units // 8 for units, _ in bends])
-    block = max(1, memory // (4 * net.n_units))
-    parts = np.array_split(np.arange(region_count(signs)), 1 + region_count(signs) // block)
-    if all(each.units is not None for each in signs):
-        return np.concatenate([_set_changing_bits(net, signs, bends, part) for part in parts])
-    return np.concatenate([pack_sides(net, np.concatenate(region_sides(signs, bends, part), axis=1)) for part in parts])
+    widths = np.diff(net.unit_starts)
+    if (widths % 8 == 0).all() and all(each.units is None for each in signs):
+        return region_bytes(signs, (widths // 8).tolist())
+    count, block = region_count(signs), max(1, memory // (4 * net.n_units))
+    parts = np.array_split(np.arange(count), 1 + count // block)
+    return np.concatenate([_set_bits(net, signs, regions) for regions in parts])
 
 
-def _set_changing_bits(
-    net: Network, signs: Sequence[Signs], bends: Sequence[tuple[int, int]], regions: NDArray[np.int64]
-) -> NDArray[np.uint8]:
+def _set_bits(net: Network, signs: Sequence[Signs], regions: NDArray[np.int64]) -> NDArray[np.uint8]:
     """Return patterns (R, n_bytes) of some regions: the bits of units that keep their side once, then the others."""
     widths = bit_widths(net)
     starts = np.cumsum(widths) - widths
-    kept = np.zeros(net.n_units, np.int16)
+    kept, changing = np.zeros(net.n_units, np.int16), []
     for each in signs:
-        kept[net.unit_starts[each.bend] : net.unit_starts[each.bend + 1]] = cast(NDArray[np.int16], each.sides)
-    changing = [net.unit_starts[each.bend] + cast(Ints, each.units) for each in signs]
+        first, stop = net.unit_starts[each.bend : each.bend + 2]
+        if each.sides is not None:
+            kept[first:stop] = each.sides
+        changing.append(first + (np.arange(stop - first) if each.units is None else each.units))
     for units in changing:
         kept[units] = 0
     patterns = np.repeat(pack_sides(net, kept[None]), len(regions), axis=0)
     for units, each in zip(changing, signs_on(signs, regions), strict=True):
-        candidates = bends[each.bend][1]
-        if candidates:
-            set_sides(patterns, column_sides(each, len(units), candidates), starts[units])
-        else:
+        if net.steps[net.bends[each.bend]].op == "relu":
             set_positive(patterns, each.positive, starts[units])
+        else:
+            set_sides(patterns, column_sides(each, len(units), net.candidates[each.bend]), starts[units])
     return patterns
 
 
