@@ -376,7 +376,8 @@ def main() -> None:
     known(console)
     if arguments.torus:
         torus(console, arguments.torus)
-    planar(console, arguments.networks, arguments.grid)
+    if arguments.networks:
+        planar(console, arguments.networks, arguments.grid)
 
 
 if __name__ == "__main__":

@@ -126,6 +126,11 @@ def _take(name: str, array: NDArray[Any], entry: Entry, sizes: dict[str, int]) -
     return result
 
 
+def _expect(holds: Any, otherwise: str) -> None:
+    """Raise ValueError unless a fact, a truth value of Python or of numpy, holds."""
+    expect(bool(holds), otherwise)
+
+
 def _check_patterns(net: Network, patterns: NDArray[np.uint8]) -> None:
     """Check patterns (R, n_bytes): no unit may have a side that it does not have."""
     if all(k & (k - 1) == 0 for k in net.candidates):
@@ -149,14 +154,14 @@ def _check_values(net: Network, name: str, points: NDArray[Any], values: NDArray
     near = at + 1e-7 * np.abs(at)
     expected, moved = (np.asarray(net(x.reshape(-1, *net.input_shape))).reshape(len(x), -1) for x in (at, near))
     room = _TOLERANCE * np.abs(expected).max(axis=1, keepdims=True) + 10 * np.abs(moved - expected)
-    expect((np.abs(values[chosen] - expected) <= room).all(), f"{name} differs from what the network computes")
+    _expect((np.abs(values[chosen] - expected) <= room).all(), f"{name} differs from what the network computes")
 
 
 def _check_line(net: Network, arrays: Arrays) -> None:
     a, b, t = (arrays[name] for name in ("a", "b", "breakpoints"))
     within = arrays["infinite"] or not len(t) or (t[0] >= 0 and t[-1] <= 1)
-    expect(within and (np.diff(t) > 0).all(), "breakpoints do not rise, or are outside the segment")
-    expect(len(arrays["patterns"]) == len(t) + 1, "patterns are not one more than breakpoints")
+    _expect(within and (np.diff(t) > 0).all(), "breakpoints do not rise, or are outside the segment")
+    _expect(len(arrays["patterns"]) == len(t) + 1, "patterns are not one more than breakpoints")
     _check_values(net, "values", a + t[:, None] * (b - a), arrays["values"])
 
 
@@ -166,41 +171,41 @@ def _check_plane(net: Network, arrays: Arrays) -> None:
     edges, beside, corners, around, starts = (
         arrays[name] for name in ("edges", "edge_regions", "corners", "corner_edges", "starts")
     )
-    expect(len(starts) > 1, "there are no regions")
+    _expect(len(starts) > 1, "there are no regions")
     ends = np.sort(np.stack([corners, corners[next_corner(starts)]], axis=1), axis=1)
     along = (ends == np.sort(edges[around], axis=1)).all() and (ends[:, 0] != ends[:, 1]).all()
-    expect(along, "regions do not go along their edges")
+    _expect(along, "regions do not go along their edges")
     region = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     uses = np.bincount(around, minlength=len(edges))
     between = (beside[around] == region[:, None]).any(axis=1).all() and (uses == (beside >= 0).sum(axis=1)).all()
-    expect(between, "edges are not between their regions")
+    _expect(between, "edges are not between their regions")
 
 
 def _check_space(net: Network, arrays: Arrays) -> None:
     """Check the corners of regions and the lattice of faces: a face's facets are faces of one dimension less."""
     n, vertices, starts, counts = net.n_in, arrays["vertices"], arrays["starts"], arrays["face_counts"]
     _check_values(net, "values", vertices, arrays["values"])
-    expect(not len(arrays["corners"]) or (np.diff(starts) > 0).all(), "starts does not divide the corners")
-    expect(len(counts) == n + 1 and (counts >= 0).all(), "face_counts is negative, or not one for each dimension")
+    _expect(not len(arrays["corners"]) or (np.diff(starts) > 0).all(), "starts does not divide the corners")
+    _expect(len(counts) == n + 1 and (counts >= 0).all(), "face_counts is negative, or not one for each dimension")
     lists, face_starts, total = arrays["face_lists"], arrays["face_starts"], int(counts.sum())
-    expect(len(face_starts) == total + 1 and len(arrays["creases"]) == counts[n - 1], "face_counts does not match")
+    _expect(len(face_starts) == total + 1 and len(arrays["creases"]) == counts[n - 1], "face_counts does not match")
     if not total:
         return
-    expect((counts[0], counts[n]) == (len(vertices), len(starts) - 1), "face_counts does not match the regions")
+    _expect((counts[0], counts[n]) == (len(vertices), len(starts) - 1), "face_counts does not match the regions")
     dimension = np.repeat(np.arange(n + 1), counts)
     fits = not len(lists) or (lists.min() >= 0 and lists.max() < total)
     below = np.repeat(dimension, np.diff(face_starts)) - 1
-    expect(fits and (dimension[lists] == below).all(), "face_lists names faces of another dimension")
+    _expect(fits and (dimension[lists] == below).all(), "face_lists names faces of another dimension")
 
 
 def _check_cell(net: Network, arrays: Arrays) -> None:
     x, Q, p, across, J, y = (arrays[name] for name in ("x", "Q", "p", "across", "J", "y"))
     limits = np.repeat(net.candidates, np.diff(net.unit_starts)).astype(np.int64)
-    expect(((arrays["sides"] >= 0) & (arrays["sides"] < limits)).all(), "sides names sides that units do not have")
+    _expect(((arrays["sides"] >= 0) & (arrays["sides"] < limits)).all(), "sides names sides that units do not have")
     excess = Q @ x - p - _TOLERANCE * (np.abs(Q) @ np.abs(x) + np.abs(p))
-    expect((excess <= 0).all(), "p excludes x from its own region")
+    _expect((excess <= 0).all(), "p excludes x from its own region")
     beyond = (across >= -1) & (across < np.append(limits, 1)[arrays["units"]])
-    expect(beyond.all(), "across names sides that units do not have")
+    _expect(beyond.all(), "across names sides that units do not have")
     _check_values(net, "J x + y", x[None], (J @ x + y)[None])
 
 
@@ -212,14 +217,14 @@ _CHECKS = {
 def _check_arrays(kind: str, net: Network, arrays: Arrays) -> Arrays:
     """Return the arrays of a result, each checked by its schema and all by what must hold among them."""
     weights = [t for step in net.steps for t in step.tensors.values() if t.is_floating_point() and t.numel()]
-    expect(
+    _expect(
         all(float(tensor.abs().max()) <= LARGEST for tensor in weights), "the network has weights that are too large"
     )
     n_bytes = (len(unit_of_bit(net)) + 7) // 8
     sizes = {"inputs": net.n_in, "outputs": net.n_out, "units": net.n_units, "bytes": n_bytes}
     valid = {name: _take(name, arrays[name], entry, sizes) for name, entry in _SCHEMAS[kind].items()}
     if "box" in valid:
-        expect((valid["box"][:, 0] < valid["box"][:, 1]).all(), "box is empty")
+        _expect((valid["box"][:, 0] < valid["box"][:, 1]).all(), "box is empty")
     if "patterns" in valid:
         _check_patterns(net, valid["patterns"])
     _CHECKS[kind](net, valid)

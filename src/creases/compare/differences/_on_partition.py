@@ -189,6 +189,7 @@ def _on_plane(joint: Joint, partition: PlanePartition) -> PartitionDifference:
 
 def _difference(joint: Joint, partition: Partition, sizes: Floats, points: Floats) -> PartitionDifference:
     """Compare at the vertices, from their points (V, n_in), and each region's corners."""
+    corners: NDArray[np.integer]
     if isinstance(partition, LinePartition):
         values, starts = np.asarray(joint.net(points), np.float64), 2 * np.arange(partition.count + 1)
         corners = np.repeat(np.arange(partition.count + 1), 2)[1:-1]
