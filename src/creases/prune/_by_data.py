@@ -451,9 +451,16 @@ def magnitude(
     def sparser_models() -> Proposals:
         for sparsity in sparsities:
             sparser = copy.deepcopy(run.best)
-            masks = _zero_smallest(sparser, sparsity)
-            # gradients of weights at zero are zero, so that no optimizer without momentum moves them
-            hooks = [weight.register_hook(mask.mul) for weight, mask in masks]  # type: ignore[no-untyped-call]
+            every, hooks = weights(sparser), []
+            sizes = torch.cat([weight.detach().abs().flatten() for weight in every])
+            stays = torch.ones_like(sizes, dtype=torch.bool)
+            stays[sizes.argsort(stable=True)[: round(sparsity * len(sizes))]] = False
+            for weight, part in zip(every, torch.split(stays, [weight.numel() for weight in every]), strict=True):
+                mask = part.reshape(weight.shape)
+                with torch.no_grad():
+                    weight.mul_(mask)
+                # gradients of weights at zero are zero, so that no optimizer without momentum moves them
+                hooks.append(weight.register_hook(mask.mul))  # type: ignore[no-untyped-call]
             yield sparser, {}
             for hook in hooks:
                 hook.remove()
@@ -473,18 +480,3 @@ def weights(model: nn.Module) -> list[nn.Parameter]:
     """Return the weights of linear layers and convolutions, shared ones once."""
     every = [module.weight for module in model.modules() if isinstance(module, AFFINE_LAYERS)]
     return list(dict.fromkeys(weight for weight in every if isinstance(weight, nn.Parameter)))
-
-
-def _zero_smallest(model: nn.Module, sparsity: float) -> list[tuple[nn.Parameter, Tensor]]:
-    """Set a fraction of all weights to zero, the smallest; return each parameter with the mask of the others."""
-    every = weights(model)
-    sizes = torch.cat([weight.detach().abs().flatten() for weight in every])
-    zero = torch.zeros_like(sizes, dtype=torch.bool)
-    zero[sizes.argsort(stable=True)[: round(sparsity * len(sizes))]] = True
-    masks = []
-    with torch.no_grad():
-        for weight, part in zip(every, torch.split(zero, [weight.numel() for weight in every]), strict=True):
-            mask = ~part.reshape(weight.shape)
-            weight.mul_(mask)
-            masks.append((weight, mask))
-    return masks
