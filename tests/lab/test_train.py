@@ -181,12 +181,12 @@ def test_a_network_ends_the_same_whichever_others_are_trained_with_it(until, siz
 
 
 def test_large_data_that_are_not_kept_in_memory_train_the_same(monkeypatch):
-    from creases.lab._training import task
+    from creases.lab._training import train as training
 
     X, y = problem("squared_error", n=37)
     batch = Batch.initial(3, [3, 4, 4], seed=1)
     kept = train(batch, X, y, epochs=10, loss="squared_error", until_loss=0.9)
-    monkeypatch.setattr(task, "MAX_RESIDENT_BYTES", 0)
+    monkeypatch.setattr(training, "MAX_RESIDENT_BYTES", 0)
     fetched = train(batch, np.stack([X] * 3), y, epochs=10, loss="squared_error", until_loss=0.9)
     shared = train(batch, X, y, epochs=10, loss="squared_error", until_loss=0.9)
     for n in range(3):

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from creases._schema import INTEGER, sequence
 from creases._validation import check_arguments, check_choice, check_count, check_seed
 from creases.errors import InputError
-from creases.lab._training.task import Array, Loss, check_samples
+from creases.lab._training.samples import Array, Loss, check_samples
 
 
 @dataclass(frozen=True, eq=False)

@@ -498,8 +498,8 @@ def work(
 ) -> None:
     """Train networks that wait in a queue until there are none.
 
-    queue: (2,) the next network, for all threads; not 0: stop at once. Others: see ``Task`` and ``Ends``; the losses
-    are sums over samples.
+    queue: (2,) the next network, for all threads; not 0: stop at once. W, M, V: (P, B) parameters and Adam's moments.
+    steps, lr, seeds, epochs, losses, right: (B,); the losses are sums over samples.
     """
     L, n, B, state, at = len(lanes.totals), X.shape[1], W.shape[1], lanes.state, rules.at
     full, valued = rules.size == 0, rules.limit > -np.inf

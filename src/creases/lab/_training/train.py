@@ -1,11 +1,11 @@
 """Training many networks as one.
 
-``train`` checks its arguments and lays them out as plain arrays, parameters (P, B), in a
-:class:`creases.lab._training.task.Task`, which ``run`` of that module trains in place, in a compiled kernel. The rules:
+``train`` checks its arguments and lays them out as plain arrays, parameters (P, B), which a compiled kernel trains in
+place. The rules:
 
-- A network's numbers depend on nothing but its own column of the task, whichever others are trained with it.
+- A network's numbers depend on nothing but its own column of the arrays, whichever others are trained with it.
 - In epoch e (from 0, counted in each call) a network of seed s sees its samples in the order
-  ``creases.lab._training.task.order(s, e, n)``, cut into batches of ``batch_size``, of which the last may be smaller;
+  ``creases.lab._training.kernel.order(s, e, n)``, cut into batches of ``batch_size``, of which the last may be smaller;
   without ``batch_size`` in the order they have, in one step.
 - At the start of each epoch, before a step, a network with at least ``until_correct`` correct samples, or a mean loss
   below ``until_loss``, is frozen: its columns stay as they are.
@@ -17,20 +17,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import ceil, isfinite, prod
+from math import ceil, inf, isfinite, log, prod
 from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 
-from creases._schema import NUMBER, sequence
+from creases._schema import NUMBER, optional, sequence
 from creases._text import OneLine
 from creases._validation import as_array, check_arguments, check_choice, check_count, check_number, check_numbers
 from creases.errors import InputError
 from creases.lab._training.batch import Batch
-from creases.lab._training.task import Array, Ends, Loss, Task, check_samples, run
+from creases.lab._training.samples import Array, Loss, check_samples
+
+#: Samples are kept in the lanes' memory from epoch to epoch if they take at most so many bytes.
+MAX_RESIDENT_BYTES = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +65,7 @@ class TrainingResult(OneLine):
     accuracy: NDArray[np.float64]  #: (B,) fractions of samples classified correctly; NaN for "squared_error"
 
 
-@check_arguments(betas=sequence(NUMBER, length=2))
+@check_arguments(betas=sequence(NUMBER, length=2), until_loss=optional(NUMBER))
 def train(
     batch: Batch,
     X: ArrayLike,
@@ -128,40 +134,101 @@ def train(
         raise InputError(
             "batch", "be a creases.lab.Batch", type(batch).__name__, "Batch.from_modules([model]) makes one of modules"
         )
+    from creases.lab._simd import BYTES, SAMPLES
+    from creases.lab._training.kernel import CODES, Rules, work  # numba is slow to import
+
     B, dtype = batch.count, batch.dtype
     inputs, targets = check_samples(B, batch.widths, X, y, loss, dtype)
     n = inputs.shape[1]
-    _check_options(epochs, optimizer, betas, eps, momentum, batch_size)
-    state = _check_moments(batch, moments)
-    task = Task(
-        widths=batch.widths,
-        leak=_check_leak(batch),
-        W=_flatten(batch, dtype),
-        first=_flatten(state.first, dtype),
-        second=_flatten(state.second, dtype),
-        steps=np.array(np.broadcast_to(state.steps, B), np.int64),
-        X=inputs,
-        y=targets,
-        loss=loss,
-        optimizer=optimizer,
-        lr=_check_rates(lr, B),
-        betas=betas,
-        eps=eps,
-        momentum=momentum,
+    _check_options(batch, epochs, optimizer, betas, eps, momentum, batch_size, until_accuracy, until_loss, loss)
+    rates, seeds, state = _check_rates(lr, B), _check_seeds(seed, B), _check_moments(batch, moments)
+    W, first, second = (_flatten(part, dtype) for part in (batch, state.first, state.second))
+    steps = np.array(np.broadcast_to(state.steps, B), np.int64)
+    size = 0 if batch_size is None else min(int(batch_size), n)
+    last_step = int(steps.max(initial=0)) + int(epochs) * (-(-n // size) if size else 1)
+    blocks = -(-n // SAMPLES)
+    kept = blocks * SAMPLES * (inputs.shape[2] + targets.shape[2]) * BYTES
+    resident = not size and kept <= MAX_RESIDENT_BYTES
+    rules = Rules(
+        widths=np.array(batch.widths),
+        leak=float(batch.leak),
+        loss=CODES[loss],
+        optimizer=int(optimizer == "sgd"),
+        numbers=np.array([betas[0], 1 - betas[0], betas[1], 1 - betas[1], eps, momentum], dtype),
+        table=(np.ones((1, 2)) if optimizer == "sgd" else _corrections(betas, last_step)).astype(dtype),
         epochs=int(epochs),
-        batch_size=None if batch_size is None else min(int(batch_size), n),
-        seeds=_check_seeds(seed, B),
-        until_correct=_correct_samples(until_accuracy, loss, n),
-        until_loss=_check_loss(until_loss),
+        size=size,
+        need=0 if until_accuracy is None else ceil(until_accuracy * n - 1e-9),
+        limit=-inf if until_loss is None else float(until_loss),
+        resident=resident,
+        at=_layout(batch.widths, len(W), inputs.shape[2], targets.shape[2], blocks if resident else 1),
     )
-    ends = run(task) if B else Ends(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
-    weights, first, second = (_unflatten(part, batch) for part in (task.W, task.first, task.second))
-    accuracy = np.full(B, np.nan) if loss == "squared_error" else ends.n_correct / n
-    return TrainingResult(weights, Moments(first, second, task.steps), ends.epochs, ends.losses, accuracy)
+    ends, losses, n_correct = np.zeros(B, np.int64), np.zeros(B), np.zeros(B, np.int64)
+    arrays = (W, first, second, steps, inputs, targets, rates, seeds, ends, losses, n_correct)
+    if B:
+        _run_in_threads(lambda queue: work(queue, rules, _lanes(rules), *arrays), B)
+    weights, first_after, second_after = (_unflatten(part, batch) for part in (W, first, second))
+    accuracy = np.full(B, np.nan) if loss == "squared_error" else n_correct / n
+    return TrainingResult(weights, Moments(first_after, second_after, steps), ends, losses / n, accuracy)
+
+
+def _run_in_threads(do: Callable[[Array], None], count: int) -> None:
+    """Do something in each of several threads, which share a queue of networks.
+
+    Moments of units that are never active fade away: numbers near zero would cost ten times as long as others, unless
+    they are flushed to zero.
+    """
+    queue = np.zeros(2, np.int64)
+    threads = max(1, min(torch.get_num_threads(), count))
+    with ThreadPoolExecutor(threads, initializer=torch.set_flush_denormal, initargs=(True,)) as pool:
+        try:
+            for each in [pool.submit(do, queue) for _ in range(threads)]:
+                each.result()
+        finally:
+            queue[1] = 1  # after an interrupt the others stop, too
+
+
+def _corrections(betas: tuple[float, float], steps: int) -> Array:
+    """Adam's 1 / (1 - beta1^t) and 1 / sqrt(1 - beta2^t) for t = 1, ..., until they no longer change."""
+    if not max(betas):
+        return np.ones((1, 2))
+    t = np.arange(1, min(steps, int(40 / -log(max(betas))) + 1) + 1)
+    return np.stack([1 / (1 - betas[0] ** t), 1 / np.sqrt(1 - betas[1] ** t)], axis=1)
+
+
+def _layout(widths: tuple[int, ...], P: int, d: int, K: int, blocks: int) -> Any:
+    """Return where in a thread's memory things begin."""
+    from creases.lab._simd import SAMPLES
+    from creases.lab._training.kernel import Layout
+
+    sizes = [P, P, P, P, sum(widths[1:]) * SAMPLES, blocks * d * SAMPLES, blocks * K * SAMPLES, 4 * SAMPLES, 2, 2]
+    return Layout(*map(int, np.cumsum([0, *sizes])))
+
+
+def _lanes(rules: Any) -> Any:
+    """Return the memory of one thread; lanes without a network have zero weights, and stay there."""
+    from creases.lab._simd import BYTES, SAMPLES
+    from creases.lab._training.kernel import ROUNDS, Lanes
+
+    dtype = rules.numbers.dtype
+    L = BYTES // dtype.itemsize
+    memory = np.zeros((rules.at.end + 1) * L, dtype)
+    memory = memory[-memory.ctypes.data % BYTES // dtype.itemsize :]
+    keys, samples = np.zeros((2 * ROUNDS, L), np.uint32), np.zeros((SAMPLES, L), np.uint32)
+    return Lanes(memory, np.zeros((6, L), np.int64), keys, samples, np.zeros(L, np.int64), np.zeros(L))
 
 
 def _check_options(
-    epochs: int, optimizer: str, betas: Any, eps: float, momentum: float, batch_size: int | None
+    batch: Batch,
+    epochs: int,
+    optimizer: str,
+    betas: Any,
+    eps: float,
+    momentum: float,
+    batch_size: int | None,
+    until_accuracy: Any,
+    until_loss: float | None,
+    loss: str,
 ) -> None:
     check_count(epochs, "epochs", least=0)
     check_choice(optimizer, ("adam", "sgd"), "optimizer")
@@ -170,36 +237,22 @@ def _check_options(
     check_number(eps, "eps", above=0)
     check_number(momentum, "momentum", least=0)
     if momentum and optimizer == "adam":
-        raise InputError(
-            "momentum",
-            "be 0 for Adam, whose momentum is in betas",
-            f"{momentum}",
-            "use {0}",
-            [("optimizer", "sgd")],
-        )
+        expected = "be 0 for Adam, whose momentum is in betas"
+        raise InputError("momentum", expected, f"{momentum}", "use {0}", [("optimizer", "sgd")])
     if batch_size is not None:
         check_count(batch_size, "batch_size")
-
-
-def _correct_samples(until_accuracy: float | None, loss: str, n: int) -> int | None:
-    """Return the number of correctly classified samples at which a network is frozen."""
-    if until_accuracy is None:
-        return None
-    if not isinstance(until_accuracy, Real) or isinstance(until_accuracy, bool) or not 0 < until_accuracy <= 1:
-        raise InputError("until_accuracy", "be a number above 0 and at most 1", repr(until_accuracy))
-    if loss == "squared_error":
-        raise InputError(
-            "until_accuracy", f"be None for loss={loss!r}, which has no classes", hint="give until_loss instead"
-        )
-    return ceil(until_accuracy * n - 1e-9)
-
-
-def _check_loss(until_loss: float | None) -> float | None:
-    if until_loss is None:
-        return None
-    if not isinstance(until_loss, Real) or isinstance(until_loss, bool) or np.isnan(float(until_loss)):
+    if not (isfinite(batch.leak) and batch.leak >= 0):
+        expected = "be finite and at least 0 (a negative leak makes a unit's output positive on both sides of its bend)"
+        raise InputError("batch.leak", expected, f"{batch.leak}")
+    if until_accuracy is not None:
+        is_number = isinstance(until_accuracy, Real) and not isinstance(until_accuracy, bool)
+        if not is_number or not 0 < until_accuracy <= 1:
+            raise InputError("until_accuracy", "be a number above 0 and at most 1", repr(until_accuracy))
+        if loss == "squared_error":
+            expected = f"be None for loss={loss!r}, which has no classes"
+            raise InputError("until_accuracy", expected, hint="give until_loss instead")
+    if until_loss is not None and until_loss != until_loss:
         raise InputError("until_loss", "be a number", repr(until_loss))
-    return float(until_loss)
 
 
 def _check_rates(lr: ArrayLike, B: int) -> NDArray[np.float64]:
@@ -220,16 +273,6 @@ def _check_seeds(seed: ArrayLike, B: int) -> NDArray[np.int64]:
             f"{seeds.dtype} of shape {seeds.shape}",
         )
     return np.array(np.broadcast_to(seeds, B)).astype(np.int64)
-
-
-def _check_leak(batch: Batch) -> float:
-    if not (isfinite(batch.leak) and batch.leak >= 0):
-        raise InputError(
-            "batch.leak",
-            "be finite and at least 0 (a negative leak makes a unit's output positive on both sides of its bend)",
-            f"{batch.leak}",
-        )
-    return batch.leak
 
 
 def _check_moments(batch: Batch, moments: Moments | None) -> Moments:
