@@ -59,7 +59,7 @@ def test_from_half_way_on_all_samples_are_trained_on_where_the_loss_still_falls(
     run = run_to_the_end(halves(), lr=0.002)
     history = run.history
     assert history.growth_spent is not None
-    assert run.grower.state.samples.size == 600
+    assert run.state.samples.size == 600
     share = history.epochs[history.joined - 1]["progress"]
     assert share == pytest.approx((1 + history.growth_spent) / 2, abs=2 / 60)
     assert [epoch["validation_loss"] is None for epoch in history.epochs].index(True) == history.joined
@@ -86,7 +86,7 @@ def test_samples_that_were_trained_on_are_not_held_out_again_when_the_network_gr
             run.epoch()
         assert run.grow_now() is not None
         run.epoch()
-    assert run.grower.state.samples.size == 600
+    assert run.state.samples.size == 600
     assert run.history.last["validation_loss"] is None
 
 
@@ -94,7 +94,7 @@ def test_samples_that_the_user_validates_with_are_never_trained_on() -> None:
     X, y = halves()
     run = run_to_the_end((X[100:], y[100:]), validation=(X[:100], y[:100]), budget=12)
     assert run.history.joined is None
-    assert run.grower.state.samples.size == 500
+    assert run.state.samples.size == 500
 
 
 @pytest.mark.parametrize(("keep", "joins"), [("best", False), ("last", True)])
@@ -109,6 +109,6 @@ def test_a_run_that_goes_back_holds_the_samples_out_again() -> None:
         before = run.snapshot()
         while run.history.joined is None:
             run.epoch()
-        assert run.grower.state.samples.size == 600
+        assert run.state.samples.size == 600
         run.restore(before)
-    assert run.grower.state.samples.size == 600 * (1 - HELD)
+    assert run.state.samples.size == 600 * (1 - HELD)

@@ -31,9 +31,9 @@ def test_units_of_a_users_method_that_cannot_be_cut_are_left_out_and_growth_ends
 def test_a_stage_widens_all_layers_evenly_where_not_all_of_it_fits(limit):
     run = Run(mlp(3, 2, 2, 2, 2, seed=1), classes(100), "classification", GrowthConfig(how="random", where="all"))
     run.start()
-    run.grower.state.limit = limit
-    widen_places(run.grower.state, stage_widths(run.grower.state, 64.0))
-    widths = [place.width for place in run.grower.state.places]
+    run.state.limit = limit
+    widen_places(run.state, stage_widths(run.state, 64.0))
+    widths = [place.width for place in run.state.places]
     assert min(widths) > 2
     assert max(widths) <= min(widths) + 1
 
@@ -63,7 +63,7 @@ def test_units_of_an_untrained_network_get_outgoing_weights_as_large_as_its_laye
     wide = torch.nn.functional.pad(x, (0, 20))  # too many inputs for folds
     run = Run(mlp(23, 2, 2, seed=1), (wide, y), "classification", GrowthConfig())
     run.start()
-    state = run.grower.state
+    state = run.state
     assert state.untrained
     state.untrained = untrained
     before = state.model[2].weight.detach().square().mean().sqrt()

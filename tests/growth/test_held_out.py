@@ -19,7 +19,7 @@ def start(keep: str) -> Run:
         run = Run(model, (X, (X[:, 0] * X[:, 1] > 0).long()), "classification", config, validation=0.25)
         run.start()
         while not run.history.growth_ended:
-            assert run.grower.state.samples.size == 300
+            assert run.state.samples.size == 300
             run.epoch()
         run.epoch()
     return run
@@ -27,13 +27,13 @@ def start(keep: str) -> Run:
 
 def test_they_are_trained_on_after_growth_where_nothing_is_chosen_by_them() -> None:
     run = start("last")
-    assert run.grower.state.samples.size == 400
+    assert run.state.samples.size == 400
     assert run.history.last["validation_loss"] is None
 
 
 def test_they_are_held_out_to_the_end_where_the_best_network_is_chosen_by_them() -> None:
     run = start("best")
-    assert run.grower.state.samples.size == 300
+    assert run.state.samples.size == 300
     assert run.history.last["validation_loss"] is not None
 
 
@@ -44,5 +44,5 @@ def test_a_run_that_goes_back_to_before_growth_ended_holds_them_out_again() -> N
     state = fresh.snapshot()
     state.history.growth_ended, state.history.joined = "", None
     run.restore(state)
-    assert run.grower.state.samples.size == 300
-    assert run.grower.state.validation is not None
+    assert run.state.samples.size == 300
+    assert run.state.validation is not None

@@ -66,7 +66,7 @@ def test_a_rate_at_which_the_loss_does_not_rise_is_kept_even_if_nothing_is_learn
         model[2].bias.zero_()
     run = creases.growth.Run(model, (x, torch.arange(400) % 2), "classification", GrowthConfig(budget=200))
     run.start()
-    assert run.grower.state.rate_scale == 1.0
+    assert run.state.rate_scale == 1.0
 
 
 def test_a_network_is_untrained_if_it_does_no_better_than_with_new_weights():

@@ -20,7 +20,7 @@ def begun(**options) -> Run:
 
 
 def model(run: Run) -> torch.nn.Module:
-    return run.grower.state.model
+    return run.state.model
 
 
 def epochs(run: Run, count: int) -> None:
@@ -43,12 +43,12 @@ def test_epochs_by_hand_are_those_of_grow():
 def test_grow_now_adds_units_before_it_is_time(how):
     run = begun(how=how, when=100)
     epochs(run, 10)
-    before = dict(run.grower.widths)
+    before = dict(run.widths)
     record = run.grow_now()
     assert record is not None
     assert record.epoch == 10
     assert run.history.records == [record]
-    assert sum(run.grower.widths.values()) == sum(before.values()) + len(record.units)
+    assert sum(run.widths.values()) == sum(before.values()) + len(record.units)
     run.epoch()
     assert len(run.history.epochs) == 11
 

@@ -71,7 +71,7 @@ def epochs(run: Run) -> Iterator[Run]:
 
 
 def model(run: Run) -> torch.nn.Module:
-    return run.grower.state.model
+    return run.state.model
 
 
 def assert_same_optimizers(one: dict, other: dict) -> None:
@@ -197,7 +197,7 @@ def test_a_stage_that_pays_keeps_the_network_that_was_grown_at_its_beginning(ver
     starts = [0, *(epoch["steps"] for epoch in run.history.epochs)]
     for number, (start, end) in enumerate(pairwise(starts)):
         if number == stage["epoch"]:
-            widen_places(by_hand.grower.state, {"0": 4})
+            widen_places(by_hand.state, {"0": 4})
         by_hand._epoch_steps = lambda steps=end - start: steps
         by_hand.epoch()
     assert same_tensors(model(run), model(by_hand))
@@ -233,7 +233,7 @@ def test_all_networks_of_a_race_are_trained_for_as_many_steps_on_the_same_batche
     model(run).register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0]) if module.training else None)
     first, begin, stages = 0, 0, 0
     for _ in epochs(run):
-        race, history = run.grower.state.race, run.history
+        race, history = run.state.race, run.history
         if len(history.stages) > stages:
             stages += 1
             count = history.stages[-1]["steps"] - history.epochs[history.stages[-1]["epoch"] - 1]["steps"]
@@ -272,7 +272,7 @@ def test_growth_ends_within_its_share(budget, share, width, validated):
     options = {"growth_share": share, "budget": budget, "growth_patience": None}
     held = classes(30, seed=4) if validated else None
     run = begun(mlp(3, width, 2), classes(80), held, **options)
-    meter = run.grower.state.meter
+    meter = run.state.meter
     charged, charge = [], meter.charge
     meter.charge = lambda cost: (charged.append(cost), charge(cost))
     unplanned, over = 0.0, False  # looks and growth steps at the end of the epoch; whether growth has ended
@@ -280,7 +280,7 @@ def test_growth_ends_within_its_share(budget, share, width, validated):
         if meter.budget.unit == "multiply-adds":
             unplanned = sum(charged) / meter.budget.amount
         charged.clear()
-        if run.grower.state.race is not None or (run.history.growth_ended and run.history.stages and not over):
+        if run.state.race is not None or (run.history.growth_ended and run.history.stages and not over):
             assert meter.progress <= share + unplanned + 1e-6
         over = bool(run.history.growth_ended)
     assert run.history.ended.startswith("the budget of")
@@ -291,10 +291,10 @@ def test_a_budget_that_ends_in_a_race_ends_with_the_better_network(verdict):
     verdict(False)
     run = begun(validation=classes(25, seed=4), keep="last", budget=24)
     for _ in epochs(run):
-        race = run.grower.state.race
+        race = run.state.race
         if race is not None and race.best is not None:
             best = race.best
-            run.grower.state.meter.epochs = 24.0  # something took all the rest
+            run.state.meter.epochs = 24.0  # something took all the rest
     assert run.history.ended == "the budget of 24 epochs is spent"
     assert [stage["pays"] for stage in run.history.stages] == [False]
     for name, tensor in model(run).state_dict().items():
@@ -473,7 +473,7 @@ def test_a_run_that_goes_back_into_a_race_runs_as_if_nothing_had_been():
     straight, turned = begun(), begun()
     marks = []
     for _ in epochs(turned):
-        if turned.grower.state.race is not None:
+        if turned.state.race is not None:
             marks.append(turned.snapshot())
     for _ in epochs(straight):
         pass

@@ -119,12 +119,12 @@ def check_checkpoint(saved: Mapping[str, Any], history: Any) -> None:
     if race is not None:
         check_entries(race, "the race", **_RACE)
         expect(race["epoch"] <= epochs and race["records"] <= len(history.records), "the race has not begun")
-        _check_network(race["before"], "the network before the race")
+        _check_optimizer(race["before"]["optimizer"], "the network before the race")
         if race["best"] is not None:
             check_entries(race["best"], "the best network of the race", **_TRAINED)
             expect(bool(race["best"]["losses"]), "the best network of the race has no losses")
             _check_epochs(race["best"]["epochs"], race["epoch"] + 1)
-            _check_network(race["best"]["network"], "the best network of the race")
+            _check_optimizer(race["best"]["network"]["optimizer"], "the best network of the race")
 
 
 def check_groups(before: Sequence[Mapping[str, Any]], loaded: Sequence[Mapping[str, Any]]) -> None:
@@ -150,12 +150,9 @@ def _check_epochs(epochs: Sequence[Mapping[str, Any]], first: int) -> None:
         expect(epoch["epoch"] == number, f"epoch {number} is numbered {epoch['epoch']}")
 
 
-def _check_network(saved: Mapping[str, Any], where: str) -> None:
-    if saved["optimizer"] is not None:
-        _check_optimizer(saved["optimizer"], where)
-
-
 def _check_optimizer(state: Any, where: str) -> None:
+    if state is None:
+        return
     check_entries(state, where, state=dict_of(DICT), param_groups=list_of(DICT))
     numbers = [number for group in state["param_groups"] for number in group["params"]]
     expect(all(map(is_count, numbers)), f"{where} has parameters that are not numbered")

@@ -134,18 +134,19 @@ def fold_reason(explanation: Mapping[str, Any], names: FeatureNames) -> str:
     """Return why the units were added, in one sentence."""
     entries = fold_entries(explanation)
     units = plural(len(entries), "unit")
-    kinds = list(dict.fromkeys(_because(entry, names) for entry in entries))
+    kinds = list(dict.fromkeys(_because(entry, names, "fitted_without" in explanation) for entry in entries))
     because = "; ".join(kinds[:MAX_KINDS]) + (f"; and {len(kinds) - MAX_KINDS} more" if len(kinds) > MAX_KINDS else "")
     if len(entries) == 1:
         why = entries[0]["why"]
         size, share = why["cluster"]["size"], f"{why['cluster']['share_of_loss']:.0%} of the loss"
         them = "them" if why["cluster"]["same_mistake"] > 1 else "it"
+        share += " of that network" if "fitted_without" in explanation else ""
         because += f"; the {names.samples(size)} around {them} carry {share}" if size > 1 else f"; it carries {share}"
     return f"{units} added to {explanation['place']!r} because {because}."
 
 
-def _because(entry: Mapping[str, Any], names: FeatureNames) -> str:
-    """Return the mistake that a unit was added for."""
+def _because(entry: Mapping[str, Any], names: FeatureNames, fitted_without: bool) -> str:
+    """Return the mistake that a unit was added for; ``fitted_without``: of a network not fitted to its samples."""
     why = entry["why"]
     sample = names.sample(why["instance"], why["features"])
     if "true" not in why:
@@ -153,7 +154,8 @@ def _because(entry: Mapping[str, Any], names: FeatureNames) -> str:
     if why["true"] == why["predicted"]:
         return f"of the losses around {sample}"
     count, predicted = why["cluster"]["same_mistake"], names.label(why["predicted"])
-    samples = names.samples_of_class(count, why["true"])
+    samples, them = names.samples_of_class(count, why["true"]), "it" if count == 1 else "them"
+    predicted += f" by a network fitted without {them}" if fitted_without else ""
     if count == 1:
         return f"{samples} was misclassified as {predicted}: {sample}"
     return f"{samples} were misclassified as {predicted}, such as {sample}"
@@ -185,7 +187,8 @@ def _crease(explanation: Mapping[str, Any], names: FeatureNames) -> str:
         passes = f"Its crease{space} passes through that {names.instance}"
     else:
         away = names.distance(where["distance"]) if at_input else format_number(where["distance"])
-        meets = f"meets the boundary between the two classes{point}"
+        of = " of that network" if "fitted_without" in explanation else ""
+        meets = f"meets the boundary{of} between the two classes{point}"
         passes = f"Its crease{space} {meets}, {away} from that {names.instance}"
     features = names.main_features(crease["normal"]) if at_input else ""
     depends = f" It depends most on {features}." if features else ""
@@ -204,7 +207,8 @@ def outcome_sentence(explanation: Mapping[str, Any], names: FeatureNames) -> str
     """Return the outcome of the units after training."""
     after, (kind, factor) = explanation["after"], _loss_name(explanation)
     before, now = (format_number(factor * after[key]) for key in ("mean_loss_before", "mean_loss"))
-    text = f"After training, {describe_change(f'the {kind}', before, now)}"
+    of = " of that network" if "fitted_without" in explanation else ""
+    text = f"After training, {describe_change(f'the {kind}{of}', before, now)}"
     if "errors" in after:
         text += f" and {describe_change('the number of errors', str(after['errors_before']), str(after['errors']))}"
         text += f"; {_corrected(explanation, names)}"
@@ -231,13 +235,6 @@ def _loss_name(explanation: Mapping[str, Any]) -> tuple[str, float]:
     """Return the name of the loss, and the factor from half the squared error to its mean over the outputs."""
     residual = fold_entries(explanation)[0]["why"].get("residual")
     return ("mean loss", 1.0) if residual is None else ("mean squared error", 2.0 / len(residual))
-
-
-def unit_sentences(explanation: Mapping[str, Any]) -> str:
-    """Return the explanation of new units as text."""
-    text = unit_reason(explanation)
-    details = DETAILS.get(explanation["method"])
-    return f"{text} {details(explanation)}" if details else text
 
 
 def unit_reason(explanation: Mapping[str, Any]) -> str:
@@ -340,7 +337,8 @@ def explain(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str
         outcome = explain_outcome(explanation, **names)
         return " ".join(filter(None, (fold_sentences(explanation, FeatureNames(**names)), outcome)))
     if method in SENTENCES:
-        return unit_sentences(explanation)
+        details = DETAILS.get(method)
+        return unit_reason(explanation) + (f" {details(explanation)}" if details else "")
     return f"{plural(explanation.get('units', 1), 'unit')} added to {explanation['place']!r} by {method}."
 
 

@@ -110,22 +110,6 @@ class Grower:
         self._prepare(model, optimizer, data, loss, config, validation)
         self.state.untrained = self.stages is not None and is_untrained(self.state)
 
-    @classmethod
-    def from_config(
-        cls,
-        model: nn.Module,
-        optimizer: optim.Optimizer | None,
-        data: Any,
-        loss: str | Loss,
-        config: GrowthConfig,
-        *,
-        validation: Any = None,
-    ) -> Grower:
-        """Return a grower with the options of a configuration."""
-        grower = cls.__new__(cls)
-        grower._prepare(model, optimizer, data, loss, config, validation)
-        return grower
-
     def _prepare(
         self,
         model: nn.Module,
@@ -251,7 +235,11 @@ class Grower:
             if not reason and state.record is None:
                 reason = nothing_to_add(state)
                 state.record = None if reason else grow_places(state)
-                reason = reason or ("" if state.record else self._idle())
+                if not reason and state.record is None:
+                    if any(state.propose(place).count for place in state.where(state)):
+                        reason = "no proposed unit fits within the size limits"
+                    else:
+                        self.history.idle += 1
         state.meter.charge(cost.multiply_adds)
         state.history.growth_ended = reason
 
@@ -274,14 +262,6 @@ class Grower:
         if state.record is not None:
             leave_stage(state)
         return state.record
-
-    def _idle(self) -> str:
-        """Nothing was added: return why growth ends with that, "" where it is tried again."""
-        state = self.state
-        if any(state.propose(place).count for place in state.where(state)):
-            return "no proposed unit fits within the size limits"
-        self.history.idle += 1
-        return ""
 
     @full_precision()
     def note(self, measured: Metrics | None = None, *, steps: int | None = None) -> None:

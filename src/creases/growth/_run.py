@@ -14,14 +14,13 @@ from torch import nn, optim
 
 from creases.errors import CreasesError, FileError
 from creases.growth import _checkpoint as checkpoints
-from creases.growth._budget import Budget
 from creases.growth._checkpoint import ModelState
 from creases.growth._checks import check_checkpoint
 from creases.growth._config import MAY_CHANGE, GrowthConfig, check_ranks, check_setting, describe_run
 from creases.growth._grower import Grower
 from creases.growth._integrations import _ranks as ranks
 from creases.growth._objective import Loss
-from creases.growth._records import History, Record
+from creases.growth._records import History
 from creases.growth._samples import Samples, as_samples, combine_seeds, resolve_validation, split_samples
 from creases.growth._sized import NetworkState, Race, leave_stage
 from creases.growth._state import State
@@ -57,8 +56,10 @@ class RunState:
     spent: dict[str, Any]  #: epochs, seconds and multiply-adds
 
 
-class Run:
+class Run(Grower):
     """A growth run, driven step by step: :func:`creases.grow` drives one from :meth:`start` to :meth:`finish`.
+
+    It is a grower that trains the model itself, one :meth:`epoch` after another.
 
     Parameters
     ----------
@@ -107,33 +108,17 @@ class Run:
         ranks.broadcast(list(model.state_dict().values()))
         self.config = config
         self.optimizer = config.make_optimizer(model, train)
-        self.grower = Grower.from_config(model, self.optimizer, train, loss, config, validation=held)
-        self.batch_size = self.grower.batch_size
-        self.grower.state.batch_size, self.grower.state.metered = self.batch_size, True
+        self._prepare(model, self.optimizer, train, loss, config, held)
+        self.state.batch_size, self.state.metered = self.batch_size, True
         self.rate = LearningRate(self.optimizer, config.schedule)
         self.path = None if checkpoint is None else Path(checkpoint)
         self.best: tuple[int, ModelState] | None = None  #: epoch and network
         self.saved = 0.0  #: when
         self._resumed = False  # whether from the checkpoint
         more = {"batch_size": self.batch_size, "optimizer": type(self.optimizer).__name__, "keep": config.keep}
-        more |= {"budget": self.grower.state.meter.budget, "schedule": schedule_name(config.schedule)}
-        self.grower.history.setting |= describe_run(train, held, **more)
-        check_ranks(self.grower.history.setting)
-
-    @property
-    def history(self) -> History:
-        """Epochs and growth steps so far."""
-        return self.grower.history
-
-    @property
-    def state(self) -> State:
-        """The state of the run, for policies and callbacks."""
-        return self.grower.state
-
-    @property
-    def widths(self) -> dict[str, int]:
-        """The width of every place, by name."""
-        return self.grower.widths
+        more |= {"budget": self.state.meter.budget, "schedule": schedule_name(config.schedule)}
+        self.history.setting |= describe_run(train, held, **more)
+        check_ranks(self.history.setting)
 
     @property
     def before_decision(self) -> list[Callable[[State], None]]:
@@ -169,14 +154,14 @@ class Run:
                 self._load(self.path, saved[0])
             self._resumed = True
         else:
-            self.grower.begin()
+            self.begin()
             if self.config.fits_rate:
-                _lower_rate(self.grower.state, self.optimizer, self.batch_size, self._fit_rate)
+                _lower_rate(self.state, self.optimizer, self.batch_size, self._fit_rate)
         self.saved = time.monotonic()
 
     def epoch(self, *, grow: bool = True) -> None:
         """Train for one epoch, measure, and grow if it is time and ``grow`` allows it."""
-        state = self.grower.state
+        state = self.state
         seed = combine_seeds(state.seed, len(state.history.epochs), 0)
         self._fit_rate()
         state.meter.read_clock()
@@ -194,9 +179,9 @@ class Run:
             after_step=lambda samples: state.meter.train(samples, state.flops // 2),
         )
         state.measured_share = (state.meter.progress - before) / steps
-        self.grower.note(metrics, steps=self.grower.steps + steps)
+        self.note(metrics, steps=self.steps + steps)
         self._keep()
-        self.grower.decide(grow=grow)
+        self.decide(grow=grow)
         if state.history.joined is None and self._may_join():
             state.history.joined = len(state.history.epochs)
         self._choose_samples()
@@ -204,12 +189,12 @@ class Run:
     def _fit_rate(self) -> None:
         """Set the learning rate that fits the current size of the network, if the configuration asks for it."""
         if self.config.fits_rate:
-            state = self.grower.state
+            state = self.state
             self.rate.set_rate(state.rate_scale * self.config.learning_rate(state.model, state.places))
 
     def _epoch_steps(self) -> int | None:
         """Return the optimizer steps of the next epoch, at most: it ends where a stage is measured."""
-        state, stages = self.grower.state, self.grower.stages
+        state, stages = self.state, self.stages
         countable = self.batch_size and state.meter.n_samples  # otherwise an epoch is the least that can be counted
         if stages is not None and not state.history.growth_ended and countable:
             return max(stages.steps_left(state), 1)
@@ -229,7 +214,7 @@ class Run:
             raise FileError(f"cannot resume from {self.path}: {why}; {checkpoints.DELETE}") from problem
 
     def _before_step(self) -> bool:
-        progress = self.grower.state.meter.progress
+        progress = self.state.meter.progress
         self.rate.before_step(progress)
         return progress < 1
 
@@ -242,7 +227,7 @@ class Run:
         state, history, meter = self.state, self.history, self.state.meter
         if self._all_samples is None or self._divided[1] is None or not history.growth_ended or history.ended:
             return False
-        if self.config.keep != "auto" or self.grower.stages is None or not self.rate.anneals:
+        if self.config.keep != "auto" or self.stages is None or not self.rate.anneals:
             return self.config.keep == "last"
         growth, before = history.growth_spent or 0.0, history.epochs[-2]["progress"] if history.epochs[1:] else 0.0
         if before < growth or self.best is None:
@@ -261,15 +246,11 @@ class Run:
             state.change_samples(train)
             state.validation = held
 
-    def grow_now(self) -> Record | None:
-        """Grow now, whatever the policies say; return None if nothing can be added."""
-        return self.grower.grow_now()
-
     def snapshot(self) -> RunState:
         """Return the run as it is now, to :meth:`restore` later."""
-        network = ModelState.from_model(self.grower.state.model, self.grower.widths)
+        network = ModelState.from_model(self.state.model, self.widths)
         optimizer, history = deepcopy(self.optimizer.state_dict()), self.history.copy()
-        state = self.grower.state
+        state = self.state
         race = copy(state.race)
         schedule = deepcopy(self.rate.state())
         spent = state.meter.numbers
@@ -277,40 +258,36 @@ class Run:
 
     def restore(self, state: RunState) -> None:
         """Restore an earlier state bit for bit: the network, the optimizer's state, the history."""
-        model, example = self.grower.state.model, self.grower.state.samples.example()
+        model, example = self.state.model, self.state.samples.example()
         state.network.restore(model, example, self.optimizer)
         checkpoints.load_optimizer_state(self.optimizer, deepcopy(state.optimizer))
-        self.grower.resume(state.history.copy())
-        self.best, self.grower.state.race = state.best, copy(state.race)
-        self.grower.state.stage_end = state.stage_end
-        self.grower.state.meter.resume(state.spent)
+        self.resume(state.history.copy())
+        self.best, self.state.race = state.best, copy(state.race)
+        self.state.stage_end = state.stage_end
+        self.state.meter.resume(state.spent)
         self.rate.restore(deepcopy(state.schedule))
         self._choose_samples()
 
-    def extend(self, budget: str | float | Budget) -> None:
-        """Raise the total budget; a run that has ended continues."""
-        self.grower.extend(budget)
-
     def _keep(self) -> None:
         """Keep the network of this epoch, before it grows, if it is the best yet on validation data."""
-        last = self.grower.history.last
-        growing = self.grower.stages is not None and not self.history.growth_ended
+        last = self.history.last
+        growing = self.stages is not None and not self.history.growth_ended
         if self.config.keep != "last" and last["validation_loss"] is not None and not growing:
-            epochs = self.grower.history.epochs
+            epochs = self.history.epochs
             if self.best is None or last["smoothed_loss"] < epochs[self.best[0] - 1]["smoothed_loss"]:
-                self.best = (last["epoch"], ModelState.from_model(self.grower.state.model, last["widths"]))
+                self.best = (last["epoch"], ModelState.from_model(self.state.model, last["widths"]))
 
     def save(self, seconds: float) -> None:
         """Write the checkpoint after a growth step, at the end, and if the last one is older than ``seconds``."""
-        state = self.grower.state
+        state = self.state
         due = state.record is not None or state.history.ended or time.monotonic() - self.saved >= seconds
         if self.path is None or not due or ranks.rank() != 0:
             return
         checkpoints.save_checkpoint(
             self.path,
             {
-                **self.grower.state_dict(),
-                "model": ModelState.from_model(state.model, self.grower.widths).to_dict(),
+                **self.state_dict(),
+                "model": ModelState.from_model(state.model, self.widths).to_dict(),
                 "optimizer": self.optimizer.state_dict(),
                 "schedule": self.rate.state(),
                 "rate_scale": state.rate_scale,
@@ -320,14 +297,14 @@ class Run:
         self.saved = time.monotonic()
 
     def _load(self, path: Path, saved: dict[str, Any]) -> None:
-        state = self.grower.state
+        state = self.state
         history = History.from_json(saved["history"])
         setting, before = state.history.setting, history.setting
         check_setting(path, before, setting)
         check_checkpoint(saved, history)
         ModelState.from_dict(saved["model"]).restore(state.model, state.samples.example(), self.optimizer)
         checkpoints.load_optimizer_state(self.optimizer, saved["optimizer"])
-        self.grower.load_state_dict(saved)
+        self.load_state_dict(saved)
         if any(before[name] != setting[name] for name in MAY_CHANGE):
             self.history.ended = self.history.note = ""
         self.history.setting = setting
@@ -341,14 +318,14 @@ class Run:
 
     def _try_networks(self) -> None:
         """Restore the other networks of a checkpoint in a copy of the model, as the run may do later."""
-        race, example = self.grower.state.race, self.grower.state.samples.example()
+        race, example = self.state.race, self.state.samples.example()
         states = [] if race is None else [race.before, *([] if race.best is None else [race.best.network])]
         for network in [*(state.network for state in states), *([] if self.best is None else [self.best[1]])]:
-            network.restore(deepcopy(self.grower.state.model), example)
+            network.restore(deepcopy(self.state.model), example)
 
     def finish(self) -> None:
         """Restore the best network, if ``keep`` asks for it and it is not the last one."""
-        state, history = self.grower.state, self.grower.history
+        state, history = self.state, self.history
         history.kept = len(history.epochs)
         if history.joined is not None:
             history.note = f"all samples, those held out too, were trained on after epoch {history.joined}"

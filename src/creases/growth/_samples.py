@@ -72,8 +72,15 @@ class SampleArrays:
 class _IndexedSamples:
     """Samples accessed by number, the same on every rank: each takes its share of every batch."""
 
+    weight: Tensor | None = None  #: (n,), 1 in the mean
+    rows: Tensor | None = None  #: their numbers in the data that they are a part of; None if they are all
+
     def __len__(self) -> int:
         raise NotImplementedError
+
+    @property
+    def weighted(self) -> bool:
+        return self.weight is not None
 
     @property
     def size(self) -> int | None:
@@ -103,6 +110,14 @@ class _IndexedSamples:
         with without_side_effects():
             return self._share(first), self._share(rest) if len(rest) else None
 
+    def arrays(self, max_samples: int) -> SampleArrays:
+        n = len(self)
+        some = None if n <= max_samples else _permutation(n, 0)[:max_samples].sort().values
+        with without_side_effects():
+            X, target = self.at(torch.arange(n) if some is None else some)
+        y, weight = target if self.weighted else (target, None)
+        return SampleArrays(X, y, weight, some if self.rows is None else self.rows if some is None else self.rows[some])
+
     def _share(self, rows: Tensor) -> list[Pair]:
         mine = _rank_share(rows)
         return [self.at(part) for part in torch.split(mine, _PART)] if len(mine) else []
@@ -114,12 +129,8 @@ class InMemorySamples(_IndexedSamples, OneLine):
 
     X: Tensor  #: (n, *shape)
     y: Tensor  #: (n, ...)
-    weight: Tensor | None = None  #: (n,), 1 in the mean
-    rows: Tensor | None = None  #: their numbers in the data that they are a part of; None if they are all
-
-    @property
-    def weighted(self) -> bool:
-        return self.weight is not None
+    weight: Tensor | None = None
+    rows: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.X)
@@ -127,13 +138,6 @@ class InMemorySamples(_IndexedSamples, OneLine):
     def at(self, rows: Tensor) -> Pair:
         y = self.y[rows]
         return self.X[rows], y if self.weight is None else (y, self.weight[rows])
-
-    def arrays(self, max_samples: int) -> SampleArrays:
-        if len(self) <= max_samples:
-            return SampleArrays(self.X, self.y, self.weight, self.rows)
-        some = _permutation(len(self), 0)[:max_samples].sort().values
-        weight = None if self.weight is None else self.weight[some]
-        return SampleArrays(self.X[some], self.y[some], weight, some if self.rows is None else self.rows[some])
 
     def example(self) -> Tensor:
         return self.X[:2]
@@ -151,10 +155,6 @@ class DatasetSamples(_IndexedSamples):
     dataset: Dataset[Any]
     model: nn.Module
 
-    @property
-    def weighted(self) -> bool:
-        return False
-
     def __len__(self) -> int:
         return len(self.dataset)  # type: ignore[arg-type]
 
@@ -163,16 +163,6 @@ class DatasetSamples(_IndexedSamples):
             x, y = self.at(torch.zeros(1, dtype=torch.int64))
             return x[:0], y[:0]
         return _match_pair(default_collate([self.dataset[row] for row in rows.tolist()]), self.model)
-
-    def arrays(self, max_samples: int) -> SampleArrays:
-        some = (
-            torch.arange(len(self))
-            if len(self) <= max_samples
-            else _permutation(len(self), 0)[:max_samples].sort().values
-        )
-        with without_side_effects():
-            X, y = self.at(some)
-        return SampleArrays(X, y, None, None if len(some) == len(self) else some)
 
     def example(self) -> Tensor:
         with without_side_effects():

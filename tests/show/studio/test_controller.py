@@ -96,11 +96,11 @@ def test_undo_restores_network_history_and_moments_bit_for_bit(by_hand):
     page.send("pause")
     if not by_hand:
         straight = copy.deepcopy(page.live.run)  # its next epoch would grow: this one must not
-        straight.grower.when = lambda state: False
+        straight.when = lambda state: False
         straight.epoch()
         page.send("step")
         assert len(page.run["records"]) == 1
-        network, epochs = copy.deepcopy(straight.grower.state.model), 12
+        network, epochs = copy.deepcopy(straight.state.model), 12
     else:
         page.send("step")
         network, epochs = copy.deepcopy(page.model), 12
@@ -160,12 +160,12 @@ def step_until(page, is_reached):
 
 
 def is_training_on(live):
-    race = live.run.grower.state.race
+    race = live.run.state.race
     return race is not None and race.best is None and len(live.history.epochs) > race.epoch
 
 
 def has_grown(live):
-    race = live.run.grower.state.race
+    race = live.run.state.race
     return race is not None and race.best is not None and len(live.history.epochs) > race.epoch
 
 
@@ -198,7 +198,7 @@ def test_growing_by_hand_ends_a_stage_with_the_present_network(is_reached):
     before, records, units = page.live.run.snapshot(), len(page.run["records"]), page.live.units
     network = copy.deepcopy(page.model)
     page.send("grow")
-    assert page.live.run.grower.state.race is None
+    assert page.live.run.state.race is None
     assert page.live.units == units + 1
     assert not any(record["undone"] for record in page.run["records"])
     assert page.as_told()
@@ -216,9 +216,9 @@ def test_undoing_a_stage_keeps_the_network_that_was_trained_on(monkeypatch):
     losses = itertools.count(100, -1)  # every look is the best so far
     monkeypatch.setattr("creases.growth._sized.block_losses", lambda *arguments: [float(next(losses))])
     page = step_until(paused(), has_grown)
-    best = page.live.run.grower.state.race.best
+    best = page.live.run.state.race.best
     trained_on = len(best.epochs)
-    began = page.live.run.grower.state.race.epoch
+    began = page.live.run.state.race.epoch
     page.steps(1)
     page.send("undo")
     tensors = page.model.state_dict()
@@ -227,9 +227,9 @@ def test_undoing_a_stage_keeps_the_network_that_was_trained_on(monkeypatch):
     assert page.run["epochs"]["epoch"] == list(range(1, began + trained_on + 1))
     assert page.run["moments"][-1]["epoch"] == began + trained_on
     assert page.as_told()
-    assert page.live.run.grower.state.race is None
+    assert page.live.run.state.race is None
     step_until(page, is_training_on)  # another stage is planned from here
-    assert page.live.run.grower.state.race.epoch > began + trained_on
+    assert page.live.run.state.race.epoch > began + trained_on
     assert step_until(page, has_grown).as_told()
 
 
@@ -432,7 +432,7 @@ def test_frames_are_kept_within_bounds():
 
 def test_diverged_training_pauses_with_what_to_do():
     page = Page().start(LINE, lr=10.0)
-    page.live.run.grower.state.model[0].weight.data.fill_(float("nan"))
+    page.live.run.state.model[0].weight.data.fill_(float("nan"))
     page.work(1)
     assert page.status["state"] == "paused"
     (error,) = [one for one in page.said if one.get("type") == "error"]

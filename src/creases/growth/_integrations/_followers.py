@@ -37,14 +37,6 @@ def rebuild_buckets(wrapper: DistributedDataParallel) -> None:
         wrapper.register_comm_hook(state, hook)
 
 
-def check_group(wrapper: DistributedDataParallel) -> None:
-    """Refuse a wrapper in a process group of its own, which its unpickling would lose."""
-    try:
-        wrapper.__getstate__()  # type: ignore[no-untyped-call]
-    except RuntimeError as problem:
-        raise InputError("model", "be in the default process group", f"{problem}") from None
-
-
 @dataclass(frozen=True, eq=False)
 class Followers:
     """The wrappers of a model, the outermost first."""
@@ -57,7 +49,10 @@ class Followers:
         model, wrappers = unwrap(wrapped)
         for wrapper in wrappers:
             if isinstance(wrapper, DistributedDataParallel):
-                check_group(wrapper)
+                try:  # the unpickling of one in a process group of its own would lose that
+                    wrapper.__getstate__()  # type: ignore[no-untyped-call]
+                except RuntimeError as problem:
+                    raise InputError("model", "be in the default process group", f"{problem}") from None
         return model, cls(wrappers)
 
     def renew(self, model: nn.Module) -> None:

@@ -33,10 +33,6 @@ class Random:
     fan_out: float = 1e-3
     samples: int | None = None  #: for the predicted gain, if ``fan_out`` is not 0; None: :func:`sample_size`
 
-    def check(self, model: nn.Module, place: Place) -> str:
-        """Return "": random units can grow every place."""
-        return ""
-
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
         n = (self.samples or sample_size(model, place)) if self.fan_out else 1

@@ -37,10 +37,6 @@ class Auto:
     count: int = 1
     folds: int = MAX_FOLDS  #: at most; where more units are wanted, all are random
 
-    def check(self, model: nn.Module, place: Place) -> str:
-        """Return "": one of the two can grow every place."""
-        return ""
-
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
         if self.count <= self.folds and _is_foldable(model, place, evidence):

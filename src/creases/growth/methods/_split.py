@@ -26,10 +26,6 @@ class Split:
     count: int = 1
     noise: float = 0.05
 
-    def check(self, model: nn.Module, place: Place) -> str:
-        """Return "": the units of every place can be copied."""
-        return ""
-
     def __call__(self, model: nn.Module, place: Place, evidence: Evidence) -> Proposal:
         """Return the proposal for a place."""
         batches, _ = evidence.draw(_EXAMPLES)
