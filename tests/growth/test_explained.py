@@ -19,7 +19,7 @@ from creases import problems
 from creases.errors import InputError
 from creases.growth import ExplainedRun, GrowthConfig, History, grow_units, open_run
 from creases.growth._explained.perceptron import Perceptron, Rows, fit_linear, penalized_loss
-from creases.growth._explained.search import Judges, Trained, is_better
+from creases.growth._explained.search import Growth, Judges, Trained, is_better
 from creases.growth.methods._fold.explanation import fold_entries
 from creases.growth.policies import Target
 
@@ -214,25 +214,82 @@ def test_the_rows_of_every_reason_were_mispredicted(name: str) -> None:
     X, y = PLANAR[name](np.random.default_rng(0))
     model = perceptron(2, int(y.max()) + 1)
     run = open_run(model, (X, y), "classification", validation="auto")
-    before: list[tuple[int, Any]] = []
-    run.before_decision.append(lambda state: before.append((len(state.history.records), deepcopy(state.model))))
+    assert isinstance(run, ExplainedRun)
+    before: list[tuple[int, Any, Growth]] = []
+    run.before_decision.append(
+        lambda state: before.append((len(state.history.records), deepcopy(state.model), run.snapshot().growth))
+    )
     run.start()
     while not run.history.ended:
         run.epoch()
     numbers = run.history.added_by()
     assert len(numbers) == model[0].out_features
     assert all(number > 0 for number in numbers)
-    networks = dict(reversed(before))  # the first with so many records: later rounds may add none
+    networks = {count: nets for count, *nets in reversed(before)}  # the first with so many: later rounds may add none
     folds = [record for record in run.history.records if record.method == "fold"]
     assert folds
     for record in folds:
-        decided = networks[record.number](torch.tensor(X)).argmax(1).numpy()
+        network, growth = networks[record.number]
+        decided = network(torch.tensor(X)).argmax(1).numpy()
+        if fold := record.explanation.get("fitted_without"):  # it is said of another network
+            W = network[0].weight.detach().numpy()  # of what waited, or without it where it was undone since
+            nets = next(each.nets for each in (growth.now, growth.best) if np.array_equal(each.net.W, W))
+            decided = nets[fold["fold"]].outputs(replace(run.judges.rows, X=X)).argmax(1)
         for why in (entry["why"] for entry in fold_entries(record.explanation)):
             listed = record.explanation.get("mistakes", why.get("mistakes"))
             wrong = sorted({why["instance"], *listed, *why["cluster"]["mistakes"]})
             assert (decided[wrong] != y[wrong]).all()
             assert (decided[why["instance"]], y[why["instance"]]) == (why["predicted"], why["true"])
     assert {run.history.records[number - 1].method for number in numbers} <= {"linear", "fold"}
+
+
+@pytest.mark.slow
+def test_reasons_beyond_the_rows_fitted_cite_what_a_network_fitted_without_them_mispredicts() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 10))
+    y = ((X**2).sum(1) < 9).astype(np.int64)
+    run = open_run(perceptron(10, 2), (X, y), "classification", validation="auto")
+    assert isinstance(run, ExplainedRun)
+    before: list[Growth] = []
+    run.before_decision.append(lambda _: before.append(run.snapshot().growth))
+    run.start()
+    while not run.history.records or "fitted_without" not in run.history.records[-1].explanation:
+        assert not run.history.ended
+        run.epoch()
+    assert run.growth.now is not None
+    check_reason_of_rows_held_out(run, before[-1].now, run.growth.now, 1)
+    run.growth = replace(run.growth, best=run.growth.now, phase="group")
+    run.epoch()
+    check_reason_of_rows_held_out(run, before[-1].now, None, 2)
+
+
+def check_reason_of_rows_held_out(run: ExplainedRun, before: Any, after: Any, count: int) -> None:
+    """Look up the reason of the last growth step in the network of the fold that it names, before it and after."""
+    record, rows = run.history.records[-1], run.judges.rows
+    number = record.explanation["fitted_without"]["fold"]
+    net, held = before.nets[number], run.judges.held[number]
+    assert not np.isin(held, run.judges.fitted[number]).any()
+    assert not rows.wrong(before.net.outputs(rows)).any()  # otherwise units are for rows that were fitted
+    decided, y, entries = net.outputs(rows).argmax(1), rows.y, fold_entries(record.explanation)
+    assert len(entries) == count
+    for entry in entries:
+        why, where = entry["why"], entry["where"]
+        listed = record.explanation.get("mistakes", why.get("mistakes"))
+        wrong = np.array(sorted({why["instance"], *listed, *why["cluster"]["mistakes"], *why["cluster"]["alike"]}))
+        assert np.isin(wrong, held).all()
+        assert (decided[wrong] != y[wrong]).all()
+        assert (decided[why["instance"]], y[why["instance"]]) == (why["predicted"], why["true"])
+        assert why["features"] == pytest.approx(rows.X[why["instance"]])
+        if where["found"] != "the instance itself":
+            z = net.V @ np.maximum(net.W @ np.array(where["fold_point"]) + net.b, 0) + net.c
+            assert z[0] == pytest.approx(z[1], abs=1e-9)
+    assert "by a network fitted without" in record.why()
+    assert "of that network" in record.explain()
+    if after is not None:
+        used = (decided == y) | np.isin(np.arange(len(y)), held)
+        now = after.nets[number].outputs(rows).argmax(1)
+        assert record.explanation["after"]["errors_before"] == int((decided != y)[used].sum())
+        assert record.explanation["after"]["errors"] == int((now != y)[used].sum())
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ from creases.network.surgery import (
     output_tensors,
 )
 
-_VERSION = 3
+_VERSION = 4
 
 #: What to do about a checkpoint that cannot be used.
 DELETE = "delete it to begin again, or pass another file"

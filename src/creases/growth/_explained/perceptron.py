@@ -76,6 +76,7 @@ class Rows:
     task: Literal["classification", "regression"]
     n_outputs: int
     offset: Floats | None = None  #: (n, m) added to the outputs, such as what another model predicts
+    numbers: Ints | None = None  #: (n,) of the rows in the user's data; as they stand where nothing is said
     whole: Rows | None = None  #: the rows that these are a part of, whose scale they share
 
     def __len__(self) -> int:
@@ -86,7 +87,8 @@ class Rows:
         offset = None if self.offset is None else self.offset[rows]
         whole = self if self.whole is None else self.whole
         X, y, weight = self.X[rows], self.y[rows], self.weight[rows]
-        return replace(self, X=X, y=y, weight=weight, offset=offset, whole=whole)
+        numbers = rows if self.numbers is None else self.numbers[rows]
+        return replace(self, X=X, y=y, weight=weight, offset=offset, numbers=numbers, whole=whole)
 
     @cached_property
     def scale(self) -> Scale:
@@ -185,10 +187,6 @@ class Perceptron:
     def losses(self, rows: Rows) -> Floats:
         """Return the loss (n,) of each row."""
         return rows.losses(self.outputs(rows))
-
-    def with_units(self, W: Floats, b: Floats, V: Floats) -> Perceptron:
-        """Return the network with more units: W (k, d), b (k,), V (m, k)."""
-        return Perceptron(np.vstack([self.W, W]), np.append(self.b, b), np.hstack([self.V, V]), self.c)
 
     def keep_units(self, units: Sequence[int]) -> Perceptron:
         """Return the network with some of its units only."""

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from creases._typing import Ints
 from creases.growth._budget import Budget, Meter
 from creases.growth._checkpoint import ModelState, blame_checkpoint, load_checkpoint, save_checkpoint
 from creases.growth._config import MAY_CHANGE, GrowthConfig, check_setting, describe_run, describe_setting
@@ -79,14 +78,11 @@ class ExplainedRun:
     ) -> None:
         self.config, self.path = config, None if checkpoint is None else Path(checkpoint)
         self.before_decision: list[Callable[[State], None]] = []  #: called in every round, before the module changes
-        self.judges, self._numbers = _judges(train, held, loss, model, config.seed, joins=joins)
+        self.judges = _judges(train, held, loss, model, config.seed, joins=joins)
         how = Fold() if config.how == "auto" else resolve_method(config.how, config.as_printed)
         place = find_place(model, places(model, X=train.example())[0].name, X=train.example())
         self._place, self._consumer = place.name, place.consumers[0].path
-        numbers, fitted = self._numbers, self.judges.fitted[0]
-        self._propose = Proposals(
-            how, place.name, lambda rows: numbers if len(rows) == len(numbers) else numbers[fitted]
-        )
+        self._propose = Proposals(how, place.name)
         goal = objective(loss, weighted=train.weighted)
         budget = Budget(NO_LIMIT) if config.budget == "auto" else Budget.parse(config.budget)
         history = History(setting=describe_setting(loss, config, as_stops(config.stop)))
@@ -281,11 +277,12 @@ class ExplainedRun:
         assert done.candidate is not None
         assert done.placed is not None
         assert done.before is not None
-        assert done.seen is not None
+        ground = done.candidate.ground
+        assert ground is not None
         units = list(range(done.before.net.width, done.placed.width))
         first = {"unit": units[0]} if len(units) == 1 else {"together": True}
         explanation = {**first, **done.candidate.explanation, "alone": done.alone}
-        return self._propose.review(explanation, units, done.after.net, done.seen)
+        return self._propose.review(explanation, units, done.after.nets[ground.network], ground.rows)
 
     def _mark_undone(self) -> None:
         """Mark the growth steps that were not confirmed as undone."""
@@ -382,8 +379,8 @@ def _judges(
     seed: int,
     *,
     joins: bool,
-) -> tuple[Judges, Ints]:
-    """Return the rows of a run with those that judge, and their numbers in the user's data."""
+) -> Judges:
+    """Return the rows of a run with those that judge."""
     parts = [train] if held is None else [train, held]
     with torch.no_grad():
         m = deepcopy(model)(train.example()).flatten(1).shape[1]
@@ -394,46 +391,35 @@ def _judges(
     weights = [torch.ones(len(part)) if part.weight is None else part.weight for part in parts]
     weight = np.concatenate([weight.double().numpy() for weight in weights])
     numbers = [torch.arange(len(part)) if part.rows is None else part.rows for part in parts]
-    rows = Rows(X, y[:, 0] if task == "classification" else y, weight, task, m)
-    fitted = np.arange(len(train))
     every = np.concatenate([part.numpy() for part in numbers])
+    rows = Rows(X, y[:, 0] if task == "classification" else y, weight, task, m, numbers=every)
     if held is None or (joins and (len(held) < MIN_HELD or X.size <= FOLDED)):
-        return Judges.folds(rows, seed), every
-    return Judges.part(rows, fitted, np.arange(len(train), len(rows)), joins=joins), every
+        return Judges.folds(rows, seed)
+    return Judges.part(rows, np.arange(len(train)), np.arange(len(train), len(rows)), joins=joins)
 
 
 def _growth_dict(growth: Growth) -> dict[str, Any]:
-    """Return a search as dicts, lists, numbers, text and tensors."""
-    plain = {"tried": growth.tried, "first": growth.first, "ended": growth.ended}
-    return {
-        "phase": growth.phase,
-        "best": None if growth.best is None else [_net_list(net) for net in growth.best.nets],
-        "now": None if growth.now is None else [_net_list(net) for net in growth.now.nets],
-        "decays": [1.0 if one is None else one.decay for one in (growth.best, growth.now)],
-        "is_waiting": growth.now is not growth.best,
-        "numbers": [
-            *(growth.linear_loss, growth.failures, growth.group),
-            *(growth.at_once, growth.round, growth.limit),
-        ],
-        "plain": json.dumps(plain, default=lambda value: value.tolist() if hasattr(value, "tolist") else str(value)),
+    """Return a search as text and tensors; how well its networks predict is measured again when it is read."""
+    plain = {name: value for name, value in vars(growth).items() if name not in ("best", "now")}
+    parts = {"best": growth.best, "now": None if growth.now is growth.best else growth.now}
+    nets = {
+        name: {"decay": trained.decay, "nets": [list(map(torch.tensor, vars(net).values())) for net in trained.nets]}
+        for name, trained in parts.items()
+        if trained is not None
     }
+    text = json.dumps(plain, default=lambda value: value.tolist() if hasattr(value, "tolist") else str(value))
+    return {**nets, "plain": text}
 
 
 def _growth_from(saved: Mapping[str, Any], judges: Judges) -> Growth:
     """Return the search that :func:`_growth_dict` wrote."""
-    best, now = (
-        None
-        if saved[name] is None
-        else Trained.of([Perceptron(*(part.numpy() for part in net)) for net in saved[name]], judges, decay)
-        for name, decay in zip(("best", "now"), saved["decays"], strict=True)
-    )
-    linear_loss, failures, group, at_once, rounds, limit = saved["numbers"]
     plain = json.loads(saved["plain"])
-    return Growth(
-        saved["phase"], best, now if saved["is_waiting"] else best, linear_loss, tuple(plain["tried"]), plain["first"],
-        failures, group, at_once, rounds, limit, plain["ended"],
-    )  # fmt: skip
-
-
-def _net_list(net: Perceptron) -> list[Tensor]:
-    return [torch.from_numpy(values.copy()) for values in (net.W, net.b, net.V, net.c)]
+    parts = {
+        name: Trained.of(
+            [Perceptron(*(part.numpy() for part in net)) for net in saved[name]["nets"]], judges, saved[name]["decay"]
+        )
+        for name in ("best", "now")
+        if name in saved
+    }
+    best = parts.get("best")
+    return Growth(**{**plain, "tried": tuple(plain["tried"]), "best": best, "now": parts.get("now", best)})

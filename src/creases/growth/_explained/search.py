@@ -54,6 +54,9 @@ GROUPS, PARAMETERS_PER_ROW, GROUP_ERRORS = (2, 4, 8, 16, 32), 2, 2.0
 #: Standard errors by which fewer wrong decisions on held-out rows confirm units whose gain of loss is uncertain.
 DECIDED_ERRORS = 3.0
 
+#: Share of rows held out that must be wrong, at least, for folds at such rows.
+LEAST_WRONG = 0.05
+
 #: Range of the logarithm of the factor by which logits go from a constant to their own values: from .01 to 10.
 CONFIDENCE = (-4.6, 2.3)
 
@@ -204,6 +207,17 @@ class Trained:
 
 
 @dataclass(frozen=True, eq=False)
+class Ground:
+    """A network and rows, some of which it mispredicts: what units are proposed for."""
+
+    network: int  #: 0 for the network, or that of a fold
+    rows: Rows
+    remark: Mapping[str, Any] = field(
+        default_factory=dict
+    )  #: what explanations say of the network, if it is another one
+
+
+@dataclass(frozen=True, eq=False)
 class Candidate:
     """A unit that a method proposes, or several together."""
 
@@ -212,17 +226,18 @@ class Candidate:
     V: Floats  #: (m, k)
     gain: float  #: predicted
     explanation: Mapping[str, Any]
+    ground: Ground | None = None  #: what it was proposed for
 
     def add_to(self, net: Perceptron) -> Perceptron:
         """Return a network with these units."""
-        return net.with_units(self.W, self.b, self.V)
+        return Perceptron(np.vstack([net.W, self.W]), np.append(net.b, self.b), np.hstack([net.V, self.V]), net.c)
 
 
 #: What proposes units: of a network, the rows it was fitted to, a seed, how many, and explanations of units undone.
 Propose = Callable[[Perceptron, Rows, int, int, Sequence[Mapping[str, Any]]], list[Candidate]]
 
 #: What proposes units that come together: of a network, the rows it was fitted to, a seed, and how many.
-ProposeGroup = Callable[[Perceptron, Rows, int, int], Candidate | None]
+ProposeGroup = Callable[[Perceptron, Rows, int, int], list[Candidate]]
 
 Phase = Literal["start", "fold", "group", "remove", "finish", "ended"]
 
@@ -262,7 +277,6 @@ class Round:
     placed: Perceptron | None = None  #: with the new unit, before training
     after: Trained | None = None
     candidate: Candidate | None = None
-    seen: Rows | None = None  #: the rows that the new unit was proposed for
     alone: dict[str, float] = field(default_factory=dict)  #: what training on without the units would have brought
     removed: tuple[int, ...] = ()  #: units that were taken away
     is_confirmed: bool = False  #: the units that waited, this one included, are kept
@@ -441,15 +455,15 @@ def _fold(growth: Growth, judges: Judges, propose: Propose, limits: Limits, trai
     assert best is not None
     if limits.units is not None and now.net.width >= limits.units:
         return _give_up(growth, f"the network has {limits.units} units, the most allowed")
-    candidates, seen = _propose(growth, judges, propose, limits)
+    seed = limits.seed + 1000 * growth.round
+    candidates = _propose(now, judges, lambda net, rows: propose(net, rows, seed, CANDIDATES, growth.tried))
     if not candidates:
         if growth.waiting:
             return _undo(growth), Round("none", is_undone=True)
-        right = judges.rows.task == "classification" and not growth.tried
-        return _give_up(growth, "every row trained on is predicted right" if right else "no fold left promises a gain")
+        return _give_up(growth, _why_nothing_is_proposed(now, judges))
     rows = judges.parts[0]
     trials: list[tuple[float, int, Perceptron]] = []
-    for candidate in candidates:
+    for candidate in candidates[:CANDIDATES]:
         trial = trainer.fit(candidate.add_to(now.net), rows, TRIAL_PASSES, _growing_decay(now))
         trials.append((trial.loss, len(trials), trial.net))
     _, chosen, net = min(trials, key=lambda trial: trial[:2])
@@ -464,7 +478,7 @@ def _fold(growth: Growth, judges: Judges, propose: Propose, limits: Limits, trai
     after = judged if confirmed else after
     failed = not confirmed and waiting >= WAITING
     placed = candidate.add_to(now.net)
-    done = Round("fold", now, placed, after, candidate, seen, alone, is_confirmed=confirmed, is_undone=failed)
+    done = Round("fold", now, placed, after, candidate, alone, is_confirmed=confirmed, is_undone=failed)
     first = growth.first or candidate.explanation
     if confirmed:
         return replace(growth, best=after, now=after, tried=(), first=None, failures=0), done
@@ -492,16 +506,18 @@ def _group(growth: Growth, judges: Judges, propose: Propose, limits: Limits, tra
     sizes = [size for size in GROUPS if size <= most]
     if limits.units is not None:
         sizes = [size for size in sizes if width + size <= limits.units]
-    group = None
+    groups: list[Candidate] = []
     if limits.propose_group is not None and growth.group < len(sizes):
-        group = limits.propose_group(best.net, rows, seed, sizes[growth.group])
-    if group is None:
-        return _end_groups(growth, sizes[: growth.group]), Round("none")
+        ask, size = limits.propose_group, sizes[growth.group]
+        groups = _propose(best, judges, lambda net, rows: ask(net, rows, seed, size))
+    if not groups or ("fitted_without" in groups[0].explanation and 2 * len(groups[0].b) <= size):
+        return _end_groups(growth, sizes[: growth.group]), Round("none")  # of few rows held out: as many as before
+    group = groups[0]
     nets = [group.add_to(net) for net in best.nets]
     after = trainer.choose_decay(trainer.fit_all(nets, judges, _growing_decay(best)), judges)
     alone = _train_alone(best, rows, limits, trainer)
     confirmed = is_better(best, after, judges, together=True)
-    done = Round("fold", best, nets[0], after, group, rows, alone, is_confirmed=confirmed, is_undone=not confirmed)
+    done = Round("fold", best, nets[0], after, group, alone, is_confirmed=confirmed, is_undone=not confirmed)
     if confirmed:
         return replace(growth, phase="fold", best=after, now=after, tried=(), failures=0, ended=""), done
     gain, error = _difference(best.held_losses, after.held_losses, judges)
@@ -520,17 +536,51 @@ def _growing_decay(net: Trained) -> float:
     return min(net.decay, PENALTIES[1])
 
 
-def _propose(growth: Growth, judges: Judges, propose: Propose, limits: Limits) -> tuple[list[Candidate], Rows]:
-    """Return a few units for the network as it is, and the rows they are for.
+def _propose(trained: Trained, judges: Judges, ask: Callable[[Perceptron, Rows], list[Candidate]]) -> list[Candidate]:
+    """Return units, the largest gain first: for rows fitted, or where these ask for none, for rows held out."""
+    for grounds in ([Ground(0, judges.parts[0])], _held_out_grounds(trained, judges)):
+        candidates = [
+            replace(candidate, explanation={**candidate.explanation, **ground.remark}, ground=ground)
+            for ground in grounds
+            for candidate in ask(trained.nets[ground.network], ground.rows)
+        ]
+        if candidates:
+            return sorted(candidates, key=lambda candidate: -candidate.gain)
+    return []
 
-    Where no row fitted is wrong, those held out may be.
+
+def _held_out_grounds(trained: Trained, judges: Judges) -> list[Ground]:
+    """Return each network that rows are held out from, with these and with the rows that it predicts right.
+
+    So it was fitted to none of the rows that it misclassifies there. None where these must not be learned from; of
+    folds in a classification only, where enough rows are misclassified: other networks mispredict rows that they were
+    fitted to.
     """
-    assert growth.now is not None
-    seed = limits.seed + 1000 * growth.round
-    candidates = propose(growth.now.net, judges.parts[0], seed, CANDIDATES, growth.tried)
-    if not candidates and judges.joins and len(judges.parts[0]) < len(judges.rows):
-        return propose(growth.now.net, judges.rows, seed, CANDIDATES, growth.tried), judges.rows
-    return candidates, judges.parts[0]
+    rows, is_classification = judges.rows, judges.rows.task == "classification"
+    if not judges.joins:
+        return []
+    if len(trained.nets) > 1 and (
+        rows.offset is not None or not is_classification or judges.judging.mean(trained.held_wrong) < LEAST_WRONG
+    ):
+        return []
+    grounds = []
+    for number, (net, held) in enumerate(zip(trained.nets, judges.held, strict=True)):
+        if len(held):
+            used = np.logical_not(rows.wrong(net.outputs(rows)))
+            used[held] = True
+            fold = {"fold": max(number, 1), "folds": max(len(judges.parts) - 1, 1)}
+            remark = {"fitted_without": fold} if is_classification else {}
+            grounds.append(Ground(number, rows.part(np.flatnonzero(used)), remark))
+    return grounds
+
+
+def _why_nothing_is_proposed(now: Trained, judges: Judges) -> str:
+    rows = judges.parts[0]
+    if judges.rows.task == "regression" or rows.wrong(now.net.outputs(rows)).any():
+        return "no fold left promises a gain"
+    wrong, count = int(now.held_wrong.sum()), len(now.held_wrong)
+    others = f"all but {wrong} of the {count} held out" if wrong else "those held out too"
+    return f"every row trained on is predicted right, {others}"
 
 
 def _undo(growth: Growth) -> Growth:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -36,7 +36,6 @@ class Proposals:
 
     how: GrowthMethod
     place: str  #: name of the hidden layer in the user's model
-    numbers: Callable[[Rows], Ints]  #: numbers of rows in the user's data
 
     def __call__(
         self, net: Perceptron, rows: Rows, seed: int, count: int, tried: Sequence[Mapping[str, Any]]
@@ -49,14 +48,14 @@ class Proposals:
         proposals = alternatives(self.how, model, place, evidence, count)
         return [_candidate(proposal, {"place": self.place}) for proposal in proposals if _is_finite(proposal)]
 
-    def propose_group(self, net: Perceptron, rows: Rows, seed: int, count: int) -> Candidate | None:
-        """Return so many units for a network that come together, each for what the others leave; None if none helps."""
+    def propose_group(self, net: Perceptron, rows: Rows, seed: int, count: int) -> list[Candidate]:
+        """Return so many units for a network that come together, each for what the others leave, where any helps."""
         how: Any = replace(self.how, count=count)  # type: ignore[type-var]
         if isinstance(how, Fold):
             how = replace(how, k=count)
         proposal = how(as_module(net), _one_unit().resize(net.width - 1), self._evidence(rows, seed, ()))
         is_group = proposal.count > 1 and _is_finite(proposal)
-        return _candidate(proposal, {"place": self.place}) if is_group else None
+        return [_candidate(proposal, {"place": self.place})] if is_group else []
 
     def review(
         self, explanation: Mapping[str, Any], units: Sequence[int], net: Perceptron, rows: Rows
@@ -71,7 +70,8 @@ class Proposals:
 
     def _evidence(self, rows: Rows, seed: int, earlier: Sequence[Mapping[str, Any]]) -> Evidence:
         y = torch.from_numpy(rows.y.astype(np.int64) if rows.task == "classification" else rows.y)
-        X, weight, numbers = map(torch.from_numpy, (rows.X, rows.weight, self.numbers(rows)))
+        assert rows.numbers is not None
+        X, weight, numbers = map(torch.from_numpy, (rows.X, rows.weight, rows.numbers))
         return Evidence(InMemorySamples(X, y, weight, numbers), objective(rows.task, weighted=True), seed, earlier)
 
 
@@ -169,8 +169,8 @@ def grow_units(
         Seed of the choice of rows, and of the clusters of mispredictions.
     """
     weight = np.ones(len(X)) if weight is None else weight
-    rows = Rows(X, y, weight, task, offset.shape[1], offset)
-    every = np.arange(len(rows))
+    every = np.arange(len(X))
+    rows = Rows(X, y, weight, task, offset.shape[1], offset, every)
     if held is not None:
         judges = Judges.part(rows, np.setdiff1d(every, held), held)
     elif folds is not None:
@@ -181,7 +181,7 @@ def grow_units(
     before, confirmed = np.inf, growth.best
     while growth.phase != "ended":
         confirmed = growth.best
-        growth, done = advance(growth, judges, partial(_propose, judges), limits)
+        growth, done = advance(growth, judges, _propose, limits)
         if done.kind == "start" and done.after is not None:
             before = done.after.held_loss
         if done.kind == "fold" and done.candidate is not None and done.before is not None and done.after is not None:
@@ -205,14 +205,13 @@ def grow_units(
     return GrownUnits(net.W, net.b, net.V, net.c, tuple(reasons), without, before, growth.best.held_loss, growth.ended)
 
 
-def _propose(
-    judges: Judges, net: Perceptron, rows: Rows, seed: int, count: int, tried: Sequence[Mapping[str, Any]]
-) -> list[Candidate]:
+def _propose(net: Perceptron, rows: Rows, seed: int, count: int, tried: Sequence[Mapping[str, Any]]) -> list[Candidate]:
     """Return folds at typical mispredictions of the other model and the units together."""
     known = sorted(unrepaired_rows([{**explanation, "undone": True} for explanation in tried]))
     used = np.flatnonzero(rows.weight > 0)
-    numbers = (judges.fitted[0] if rows is judges.parts[0] else np.arange(len(rows)))[used]
     assert rows.offset is not None
+    assert rows.numbers is not None
+    numbers = rows.numbers[used]
     d, m = net.W.shape[1], len(net.c)  # folds need a layer to be added to: a constant unit that nothing reads
     layer = net if net.width else Perceptron(np.zeros((1, d)), np.ones(1), np.zeros((m, 1)), net.c)
     proposals = fold_each(
