@@ -31,8 +31,7 @@ def fit_file(
         float | None,
         data_option(
             "GB",
-            "Gigabytes that all processes together may take; a file that would take more is read in blocks.",
-            show_default="4",
+            "Gigabytes that all processes together may take, 4 by default; a file that would take more is read in blocks.",
         ),
     ] = None,
     folder: Annotated[
