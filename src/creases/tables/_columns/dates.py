@@ -357,9 +357,12 @@ def _find_format(column: Column) -> str | None:
     sample = texts[:: max(1, len(texts) // 50)]
     if np.mean([_MAY_BE_DATE.search(text) is not None for text in sample]) < 2 * MOSTLY - 1:
         return None
-    for need in (1.0, MOSTLY if len(texts) >= MIN_CELLS else 1.0):
+    unread: dict[str, float] = {}  #: share of the sample
+    for need in (1.0, MOSTLY) if len(texts) >= MIN_CELLS else (1.0,):
         for form in FORMATS:
-            if np.isnat(_moments(sample, form)).mean() > 2 * (1 - need):
+            if form not in unread:
+                unread[form] = float(np.isnat(_moments(sample, form)).mean())
+            if unread[form] > 2 * (1 - need):
                 continue
             if (~np.isnat(_moments(texts, form))).mean() >= need:
                 return form
