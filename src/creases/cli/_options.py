@@ -7,9 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from creases.cli.console import option
+from creases.cli.console import argument, option
 from creases.errors import FileError
 
 TABLES = (".csv", ".tsv", ".parquet", ".npz")
@@ -81,14 +79,10 @@ HELP = (
 #: The same, where a folder will do too.
 HELP_OR_RUN = f"{HELP} Or the folder of a growth run."
 
-Model = Annotated[
-    str, typer.Argument(metavar="MODEL", help=HELP_OR_RUN, autocompletion=complete_model, callback=check_model)
-]
+Model = Annotated[str, argument("MODEL", HELP_OR_RUN, autocompletion=complete_model, callback=check_model)]
 Folder = Annotated[
     Path,
-    typer.Argument(
-        metavar="RUN", help="Folder of a model (creases fit, creases grow).", autocompletion=complete_files()
-    ),
+    argument("RUN", "Folder of a model (creases fit, creases grow).", autocompletion=complete_files()),
 ]
 AsJson = Annotated[bool, option("", "Print the result as JSON.", "--json")]
 InputShape = Annotated[str | None, option("C,H,W", "Shape of one input.")]

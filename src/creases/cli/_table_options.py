@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from creases.cli._options import complete_data
+from creases.cli.console import argument, option_panels
 from creases.cli.console import option as make_option
-from creases.cli.console import option_panels
 
 if TYPE_CHECKING:
     from creases._options import Option
@@ -36,7 +36,7 @@ _make_enum: Any = StrEnum
 
 def data_argument(metavar: str, text: str) -> Any:
     """Return the argument that names a table."""
-    return typer.Argument(metavar=metavar, help=text, autocompletion=complete_data)
+    return argument(metavar, text, autocompletion=complete_data)
 
 
 def takes_options(*configs: type[Any], without: Collection[str] = ()) -> Callable[[Callable[..., None]], Any]:

@@ -6,12 +6,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from creases._text import plural
 from creases.cli._arguments import check_outputs
 from creases.cli._options import AsJson, complete_files
-from creases.cli.console import command, load_kernels, note, option, print_json, print_next, show_progress
+from creases.cli.console import argument, command, load_kernels, note, option, print_json, print_next, show_progress
 from creases.cli.console import out as stdout
 from creases.errors import FileError
 
@@ -21,10 +19,7 @@ Paper = StrEnum("Paper", ["light", "dark"])
 
 
 def animate_run(
-    folder: Annotated[
-        Path,
-        typer.Argument(metavar="DIR", help="Folder of a growth run (creases grow).", autocompletion=complete_files()),
-    ],
+    folder: Annotated[Path, argument("DIR", "Folder of a growth run (creases grow).", autocompletion=complete_files())],
     out: Annotated[Path, option("FILE", "The .gif or .mp4 file to write (MP4: the extra 'video').", "--out")] = Path(
         "growth.gif"
     ),

@@ -14,7 +14,7 @@ from creases.cli import _model as model
 from creases.cli._arguments import parse_shape
 from creases.cli._options import AsJson, InputShape, Model, complete_files, complete_model
 from creases.cli._sections import print_document
-from creases.cli.console import INTERRUPTED, err, option, show_progress
+from creases.cli.console import INTERRUPTED, argument, err, option, show_progress
 
 #: The exit code of a proof that is refused.
 REFUSED = 1
@@ -25,15 +25,11 @@ STYLES = {True: "bold green", False: "bold red"}
 
 def check_proof_file(
     proof: Annotated[
-        Path,
-        typer.Argument(
-            metavar="PROOF", help="A proof (.json or .json.gz).", autocompletion=complete_files(".json", ".gz")
-        ),
+        Path, argument("PROOF", "A proof (.json or .json.gz).", autocompletion=complete_files(".json", ".gz"))
     ],
     model_: Model,
     other: Annotated[
-        str | None,
-        typer.Argument(metavar="OTHER", help="The second network of a proof about two.", autocompletion=complete_model),
+        str | None, argument("OTHER", "The second network of a proof about two.", autocompletion=complete_model)
     ] = None,
     property_: Annotated[
         Path | None,

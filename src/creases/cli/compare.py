@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
 from rich.markup import escape
 
 from creases._files import write_atomically, write_json
@@ -17,7 +16,7 @@ from creases.cli._arguments import parse_shape
 from creases.cli._model import load_model, read_points
 from creases.cli._options import HELP_OR_RUN, TABLES, AsJson, InputShape, check_model, complete_files, complete_model
 from creases.cli._sections import section_parts
-from creases.cli.console import note, option, out, print_json, print_next, repeat_command, show_progress
+from creases.cli.console import argument, note, option, out, print_json, print_next, repeat_command, show_progress
 from creases.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -41,10 +40,7 @@ _PARAMETERS, _BYTES = 10_000_000, 2**25
 
 def compare_networks(
     models: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="MODEL MODEL ...", help=HELP_OR_RUN, autocompletion=complete_model, callback=check_model
-        ),
+        list[str], argument("MODEL MODEL ...", HELP_OR_RUN, autocompletion=complete_model, callback=check_model)
     ],
     data: Annotated[
         str,

@@ -119,6 +119,11 @@ def option(metavar: str, help: str, flag: str = "", **more: Any) -> Any:
     return typer.Option(*filter(None, [flag]), metavar=metavar or None, help=help, **more)
 
 
+def argument(metavar: str, help: str, **more: Any) -> Any:
+    """Return an argument of a command: what stands for it in a line of usage, and what it is."""
+    return typer.Argument(metavar=metavar, help=help, **more)
+
+
 def option_panels(*names: str) -> Iterator[partial[Any]]:
     """Yield for each name an :func:`option` whose help stands in the panel of that name."""
     return (partial(option, rich_help_panel=name) for name in names)

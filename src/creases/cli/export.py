@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from creases.cli._options import AsJson, Folder
-from creases.cli.console import note, option, print_json, show_progress
+from creases.cli.console import argument, note, option, print_json, show_progress
 from creases.errors import InputError
 
 
 def export_file(
     run: Folder,
-    out: Annotated[Path, typer.Argument(metavar="FILE", help="The .sql, .py, .xlsx or .onnx file to write.")],
+    out: Annotated[Path, argument("FILE", "The .sql, .py, .xlsx or .onnx file to write.")],
     table: Annotated[str, option("NAME", "SQL: name of the table with the rows.")] = "rows",
     force: Annotated[bool, option("", "Overwrite the file.", "--force")] = False,
     as_json: AsJson = False,

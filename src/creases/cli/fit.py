@@ -31,7 +31,7 @@ def fit_file(
         float | None,
         data_option(
             "GB",
-            "Gigabytes that all processes together may take, 4 by default; a file that would take more is read in blocks.",
+            "Gigabytes that all processes may take together (4); a file that would take more is read in blocks.",
         ),
     ] = None,
     folder: Annotated[

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from creases._text import plural
 from creases.cli._arguments import check_outputs
 from creases.cli._options import TABLES, Address, AsJson, Engine, Folder, complete_files
 from creases.cli.console import (
+    argument,
     command,
     note,
     option,
@@ -39,9 +38,9 @@ def predict_rows(
     run: Folder,
     data: Annotated[
         Path,
-        typer.Argument(
-            metavar="DATA",
-            help="A .csv, .tsv, .parquet, .feather or .npz file with the input columns, a pattern in quotes "
+        argument(
+            "DATA",
+            "A .csv, .tsv, .parquet, .feather or .npz file with the input columns, a pattern in quotes "
             "('part-*.parquet') or a folder.",
             autocompletion=complete_files(*TABLES),
         ),

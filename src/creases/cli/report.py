@@ -7,11 +7,9 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from creases.cli._arguments import check_outputs, parse_box
 from creases.cli._options import AsJson, complete_files
-from creases.cli.console import load_kernels, note, option, print_json, print_next, show_progress
+from creases.cli.console import argument, load_kernels, note, option, print_json, print_next, show_progress
 from creases.cli.console import out as stdout
 from creases.errors import InputError
 
@@ -22,9 +20,9 @@ FOR = {"columns": "growth run", "through": "growth run", "box": "map", "data": "
 def write_report(
     result: Annotated[
         Path,
-        typer.Argument(
-            metavar="RESULT",
-            help="A folder of creases fit, grow or compare; an .npz file of creases map; or a network with one "
+        argument(
+            "RESULT",
+            "A folder of creases fit, grow or compare; an .npz file of creases map; or a network with one "
             "or two inputs (.safetensors, .onnx, .npz), which is mapped first.",
             autocompletion=complete_files(".npz", ".onnx", ".safetensors"),
         ),

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
-import typer
-
 from creases.cli._arguments import check_outputs
 from creases.cli._options import TABLES, AsJson, check_file, complete_files
 from creases.cli.console import (
     announce_compiling,
+    argument,
     option,
     out,
     print_json,
@@ -30,9 +29,7 @@ OUT = "Write a picture (.png, .svg), the pieces (.csv) or a network (.safetensor
 
 
 def fit_spline(
-    table: Annotated[
-        Path, typer.Argument(metavar="DATA", help=DATA, autocompletion=complete_files(*TABLES), callback=check_file)
-    ],
+    table: Annotated[Path, argument("DATA", DATA, autocompletion=complete_files(*TABLES), callback=check_file)],
     target: Annotated[str | None, option("COLUMN", "Column to predict; the last.")] = None,
     x: Annotated[str | None, option("COLUMN", "Inputs: numbers or dates; the first.", "--x")] = None,
     pieces: Annotated[str, option("N", "Number of pieces; bic or cv chooses it.")] = "bic",

@@ -7,16 +7,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from creases.cli.console import note, option, out
+from creases.cli.console import argument, note, option, out
 from creases.errors import RequestError
 
 
 def open_studio(
-    run: Annotated[
-        Path | None, typer.Argument(metavar="[RUN]", help="Folder of a model of a table to read and edit.")
-    ] = None,
+    run: Annotated[Path | None, argument("[RUN]", "Folder of a model of a table to read and edit.")] = None,
     port: Annotated[
         int | None, option("N", "Port to listen on; 0: any free port. Default: the first free port from 8642.")
     ] = None,

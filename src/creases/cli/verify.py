@@ -24,7 +24,17 @@ from creases.cli._options import (
     complete_model,
 )
 from creases.cli._sections import print_document
-from creases.cli.console import command, divert_stdout, err, option, out, print_next, repeat_command, show_progress
+from creases.cli.console import (
+    argument,
+    command,
+    divert_stdout,
+    err,
+    option,
+    out,
+    print_next,
+    repeat_command,
+    show_progress,
+)
 from creases.errors import InputError
 
 #: Inputs up to which a counterexample is repeated in a command.
@@ -47,11 +57,8 @@ def verify_property(
     model_: Model,
     property_: Annotated[
         Path,
-        typer.Argument(
-            metavar="PROPERTY",
-            help="A VNN-LIB file (.vnnlib).",
-            autocompletion=complete_files(".vnnlib"),
-            callback=check_file,
+        argument(
+            "PROPERTY", "A VNN-LIB file (.vnnlib).", autocompletion=complete_files(".vnnlib"), callback=check_file
         ),
     ],
     other: Annotated[

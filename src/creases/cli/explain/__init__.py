@@ -12,7 +12,17 @@ import typer
 from creases._text import plural
 from creases.cli._options import HELP, TABLES, AsJson, check_model, complete_files, complete_model
 from creases.cli._sections import print_document
-from creases.cli.console import note, option, option_panels, out, print_json, print_next, repeat_command, show_progress
+from creases.cli.console import (
+    argument,
+    note,
+    option,
+    option_panels,
+    out,
+    print_json,
+    print_next,
+    repeat_command,
+    show_progress,
+)
 from creases.errors import InputError
 
 (change_option,) = option_panels("Change the decision")
@@ -24,16 +34,14 @@ PRINTED = 10
 def explain_input(
     model_: Annotated[
         str,
-        typer.Argument(
-            metavar="MODEL",
-            help=f"A folder of creases fit or creases grow. Or {HELP[0].lower()}{HELP[1:]}",
+        argument(
+            "MODEL",
+            f"A folder of creases fit or creases grow. Or {HELP[0].lower()}{HELP[1:]}",
             autocompletion=complete_model,
             callback=check_model,
         ),
     ],
-    input_: Annotated[
-        str | None, typer.Argument(metavar="INPUT", help="Comma-separated numbers, or an .npy file.")
-    ] = None,
+    input_: Annotated[str | None, argument("INPUT", "Comma-separated numbers, or an .npy file.")] = None,
     row: Annotated[
         int | None, option("N", "Instead of INPUT: a row of the folder's table, or of --rows, from 0.")
     ] = None,
