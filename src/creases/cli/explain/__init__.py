@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from creases._text import plural
 from creases.cli._options import HELP, TABLES, AsJson, check_model, complete_files, complete_model
 from creases.cli._sections import print_document
