@@ -2,7 +2,7 @@
 
     python bench/read_models.py [--count 400] [--seed 0] [--json FILE]
 
-Of ten models four are torch modules (``tests/random_models.py``), compared with torch in float64; three are such
+Of ten models four are torch modules (``bench/random_models.py``), compared with torch in float64; three are such
 modules exported by ``torch.onnx.export`` (one of twelve by its newer exporter), and three are composed node by node
 with attributes that exporters rarely write, compared with onnxruntime in float32. Models that the exporter or
 onnxruntime refuses are replaced by the next seeds. What is read is written as

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -11,6 +13,8 @@ from hypothesis import strategies as st
 import creases
 from agreement import assert_agrees
 from creases.errors import ReadError
+
+sys.path.append(str(Path(__file__).parents[3] / "bench"))
 from random_models import in_double, random_model
 
 
