@@ -23,23 +23,18 @@ _HOMES = {
 
 def describe(result: Any, **names: Any) -> Document:
     """Return what is said of a result; of a run with names as in :func:`creases.growth.explain`."""
-    if hasattr(result, "records"):
-        return describe_history(result, names)
-    home = next(_HOMES[kind.__name__] for kind in type(result).__mro__ if kind.__name__ in _HOMES)
-    module, _, name = home.partition(":")
-    document: Document = getattr(import_module(f"creases.show.report.{module}"), name)(result)
-    return document
-
-
-def describe_history(history: History, names: Mapping[str, Any]) -> Document:
-    """Return the document of a run; names as in :func:`creases.growth.explain`."""
-    title = f"Growth: {plural(len(history.records), 'growth step')}"
-    if not history.epochs:
+    if not hasattr(result, "records"):
+        home = next(_HOMES[kind.__name__] for kind in type(result).__mro__ if kind.__name__ in _HOMES)
+        module, _, name = home.partition(":")
+        document: Document = getattr(import_module(f"creases.show.report.{module}"), name)(result)
+        return document
+    title = f"Growth: {plural(len(result.records), 'growth step')}"
+    if not result.epochs:
         return Document(title, "No epochs yet.")
-    sections = [_overview(history)]
-    sections += [_stages(history)] if history.stages else []
-    sections += [_steps(history, names)] if history.records else []
-    return Document(title, history.explain_end(), sections, _values(history, names))
+    sections = [_overview(result)]
+    sections += [_stages(result)] if result.stages else []
+    sections += [_steps(result, names)] if result.records else []
+    return Document(title, result.explain_end(), sections, _values(result, names))
 
 
 def _values(history: History, names: Mapping[str, Any]) -> dict[str, Any]:

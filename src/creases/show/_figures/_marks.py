@@ -47,8 +47,13 @@ def mark_growth_step(
         typical = _unscale(why["features"], scaling)[None]
         handles += _mark_points(ax, partition, typical, "o", "typical mistake", 11, 1.8)
         fold = _unscale(where["fold_point"], scaling)
-        if not units:
-            handles += _mark_placed(ax, partition, fold, entry, scaling)
+        if not units and "crease" in entry:  # dashed where the crease was put
+            normal = np.asarray(entry["crease"]["normal"], np.float64) / (1.0 if scaling is None else scaling.spread)
+            along = np.array([-normal[1], normal[0]]) / np.linalg.norm(normal)
+            (x0, x1), (y0, y1) = _slice_coordinates(partition, np.stack([fold, fold + along]))
+            dashed: dict[str, Any] = {"color": style.active_theme().accent, "linewidth": 2.0}
+            dashed |= {"linestyle": (0, (2.5, 1.5)), "label": "where the crease is put"}
+            handles.append(ax.axline((x0, y0), (x1, y1), zorder=3.5, **dashed))
         if not units or _is_on_crease(partition, fold, units):
             theme = style.active_theme()
             look: dict[str, Any] = {"markersize": 8, "color": theme.accent, "markeredgecolor": theme.paper}
@@ -79,19 +84,6 @@ def _mark_points(
     look: dict[str, Any] = {"markersize": size, "markeredgewidth": width, "markerfacecolor": "none"}
     look |= {"markeredgecolor": style.active_theme().ink, "linestyle": "none", "zorder": 6}
     return ax.plot(*_slice_coordinates(partition, points), marker, label=label, **look)
-
-
-def _mark_placed(
-    ax: Axes, partition: PlanePartition, fold: NDArray[np.float64], entry: Mapping[str, Any], scaling: Scaling | None
-) -> list[Any]:
-    """Draw the crease of a fold where it was put, dashed; return the artists."""
-    if "crease" not in entry:
-        return []
-    normal = np.asarray(entry["crease"]["normal"], np.float64) / (1.0 if scaling is None else scaling.spread)
-    along = np.array([-normal[1], normal[0]]) / np.linalg.norm(normal)
-    (x0, x1), (y0, y1) = _slice_coordinates(partition, np.stack([fold, fold + along]))
-    look: dict[str, Any] = {"color": style.active_theme().accent, "linewidth": 2.0, "linestyle": (0, (2.5, 1.5))}
-    return [ax.axline((x0, y0), (x1, y1), zorder=3.5, label="where the crease is put", **look)]
 
 
 def _is_on_crease(partition: PlanePartition, point: NDArray[np.float64], units: Sequence[int]) -> bool:

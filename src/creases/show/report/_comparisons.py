@@ -319,10 +319,14 @@ def _write(comparison: dict[str, Any], folder: Path, out: Path) -> Path:
     )
     planes = map_networks(folder, comparison)
     networks, *measures = similarity.describe().sections
+    titles = {measure_title(key): key for key in MEASURES}
+    for section in measures:  # of more than two networks, each measure has its heat map
+        if key := titles.get(section["title"]):
+            section["picture"] = render_themes(partial(plot_measure, similarity, key))
     sections = [
         *([networks] if planes is None else [_add_sizes(networks, planes), planes.difference]),
         *_changes(similarity, comparison, folder),
-        *(_add_picture(similarity, section) for section in measures),
+        *measures,
         *([{"title": "Reproduce it", "code": shlex.join(comparison["command"])}] if comparison.get("command") else []),
     ]
     name = f"{len(similarity.names)} networks compared"
@@ -373,9 +377,3 @@ def _changes(similarity: Similarity, comparison: dict[str, Any], folder: Path) -
         section["text"] = "Below each image are the class of a, the class of b and, in parentheses, the true class."
         section["picture"] = f"data:image/png;base64,{base64.b64encode(picture.read_bytes()).decode()}"
     return [*sections, {**section, "table": {"columns": [heads[key] for key in keys], "rows": rows}}]
-
-
-def _add_picture(similarity: Similarity, section: Section) -> Section:
-    """Return the section of a measure of more than two networks with its heat map."""
-    key = next((key for key in MEASURES if measure_title(key) == section["title"]), None)
-    return section if key is None else {**section, "picture": render_themes(partial(plot_measure, similarity, key))}

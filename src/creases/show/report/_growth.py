@@ -21,7 +21,7 @@ from creases.show.report._page import ReportSummary, write_page
 from creases.show.report._quality import hardest_rows, headline
 from creases.show.report._slices import Slice, choose_slices, multiply_slices, slice_frame, slices_json, table_rows
 from creases.show.report._subject import map_box
-from creases.tables import RunFile, SavedRun, Snapshot, TableSplit, baselines, data_box, load_run
+from creases.tables import RunFile, SavedRun, TableSplit, baselines, data_box, load_run
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -155,7 +155,9 @@ def _replay(
     frames: dict[str, bytes] = {}
     moments: dict[int, dict[str, Any]] = {}
     used, last = 0, None
-    order = sorted(run.snapshots, key=lambda moment: _priority(moment, run.snapshots[-1]))
+    kinds = {"start": 1, "grown": 2}  # the end, the start, growth steps, then training
+    order = sorted(run.snapshots[:-1], key=lambda moment: (kinds.get(moment.kind, 3), -moment.level))
+    order.insert(0, run.snapshots[-1])
     selected = order[: max(1, FRAMES // max(1, len(planes)))]
     for number, moment in enumerate(selected, 1):
         progress("mapping the network", number, len(selected))
@@ -174,13 +176,6 @@ def _replay(
         last = partitions[0] if last is None else last
     assert last is not None
     return frames, [moments[moment.id] for moment in run.snapshots if moment.id in moments], last
-
-
-def _priority(moment: Snapshot, last: Snapshot) -> tuple[int, int]:
-    """Return the sort key of a moment: the end, the start, growth steps, then training."""
-    if moment is last or moment.kind == "start":
-        return (0 if moment is last else 1), 0
-    return 2 if moment.kind == "grown" else 3, -moment.level
 
 
 def _partitions(net: Network, planes: Sequence[Slice], data: TableSplit) -> list[LinePartition | PlanePartition]:

@@ -91,7 +91,12 @@ def scores_section(
     held = f"{plural(len(data.test), 'test row')} that no model has seen"
     where = held if is_tested else "the rows fitted: none is held out"
     bars = [
-        {"name": _name_of(k, model), "share": max(0.0, score), "text": format_score(score), "main": not k}
+        {
+            "name": model.name if k else "this model",
+            "share": max(0.0, score),
+            "text": format_score(score),
+            "main": not k,
+        }
         for k, model in enumerate(models)
         for score in [model.test if is_tested else model.train]
     ]
@@ -115,11 +120,6 @@ def _compare_with_linear(models: Sequence[Baseline], data: TableSplit) -> str:
     )
 
 
-def _name_of(k: int, model: Baseline) -> str:
-    """Return what model k is called beside the others."""
-    return model.name if k else "this model"
-
-
 def _score_table(data: TableSplit, models: Sequence[Baseline]) -> tuple[list[str], list[list[str]]]:
     """Return heads, and a row for each model: its score on each part of the rows, more measures on the test rows."""
     shown = [k for k, rows in enumerate(data.parts) if len(rows)]
@@ -133,7 +133,7 @@ def _score_table(data: TableSplit, models: Sequence[Baseline]) -> tuple[list[str
             cells += ["–" if value is None else format_score(value) for value in measures]
         elif part is not None:
             cells += [format_number(part.rmse), format_number(part.mae)]
-        rows.append([_name_of(k, model), *cells])
+        rows.append([model.name if k else "this model", *cells])
     heads = [PARTS[k] for k in shown] + (list(more) if models[0].metrics is not None else [])
     return [score_name(data.problem.task), *heads], rows
 

@@ -190,17 +190,13 @@ def multiply_slices(net: Network, data: TableSplit, first: Slice) -> tuple[str, 
         return "", []
     weights = column_weights(net, data)
     column = max(columns, key=lambda column: weights.get(column.name, 0.0))
-    levels = np.sort(np.argsort(-np.array(column.counts), kind="stable")[:LEVELS])
-    return column.name, [_at_level(first, column, int(level)) for level in levels]
-
-
-def _at_level(first: Slice, column: Category, level: int) -> Slice:
-    """Return a slice with one of its columns in another category."""
-    origin, name = first.origin.copy(), column.levels[level]
-    origin[list(column.inputs)] = column.codes[level]
-    now, before = (f"{column.name} = {column.levels[k]}" for k in (level, column.most_frequent))
-    fixed = first.fixed.replace(before, now)
-    return replace(first, name=f"{first.name}, {now}", origin=origin, fixed=fixed, level=name)
+    slices, before = [], f"{column.name} = {column.levels[column.most_frequent]}"
+    for level in np.sort(np.argsort(-np.array(column.counts), kind="stable")[:LEVELS]).tolist():
+        origin, now = first.origin.copy(), f"{column.name} = {column.levels[level]}"
+        origin[list(column.inputs)] = column.codes[level]
+        name, fixed = f"{first.name}, {now}", first.fixed.replace(before, now)
+        slices.append(replace(first, name=name, origin=origin, fixed=fixed, level=column.levels[level]))
+    return column.name, slices
 
 
 def slice_along_columns(data: TableSplit, i: int, j: int) -> Slice:
@@ -238,16 +234,13 @@ def slice_of_variation(net: Network, data: TableSplit) -> Slice:
     origin, fixed = _typical_input(data, ())
     basis = directions * spread[:, None]
     low, high = _bulk(X, origin, basis, spread)
-    names = tuple(_direction_name(data.problem.features, directions[:, k]) for k in (0, 1))
+    names, features = [], data.problem.features
+    for direction in directions.T:  # in words: its two largest components
+        largest = np.argsort(-np.abs(direction), kind="stable")[:2]
+        words = " ".join(f"{direction[k]:+.2g} {features[k]}" for k in largest).removeprefix("+")
+        names.append(f"{words}{' …' if len(features) > 2 else ''} (std)".replace("-", "−"))
     box = np.stack([low, high], axis=1)
     return Slice("directions of largest variation", origin, basis, box, (names[0], names[1]), f"through {fixed}")
-
-
-def _direction_name(features: Sequence[str], direction: Floats) -> str:
-    """Return a direction in words: its two largest components, in standard deviations."""
-    largest = np.argsort(-np.abs(direction), kind="stable")[:2]
-    words = [f"{direction[k]:+.2g} {features[k]}" for k in largest]
-    return f"{' '.join(words).removeprefix('+')}{' …' if len(features) > 2 else ''} (std)".replace("-", "−")
 
 
 def _typical_input(data: TableSplit, free: tuple[int, ...]) -> tuple[Floats, str]:

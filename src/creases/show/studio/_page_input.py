@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -296,16 +296,11 @@ _WHEN = {
 
 def choices() -> dict[str, list[tuple[str, str]]]:
     """Return values and labels of what a page offers: problems, methods, where and when to grow."""
+    known = set(names()) - set(TOO_LARGE)
+    labels = {name: label for name, label in _PROBLEMS.items() if name in known}
     return {
-        "problems": _with_labels((name for name in names() if name not in TOO_LARGE), _PROBLEMS),
+        "problems": list((labels | {name: name for name in sorted(known - set(labels))}).items()),
         "methods": list(_METHODS.items()),
         "where": list(_WHERE.items()),
         "when": list(_WHEN.items()),
     }
-
-
-def _with_labels(names: Iterable[str], labels: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return names with their labels, in the order of the labels; a name without one is its own label, at the end."""
-    known = set(names)
-    listed = [(name, label) for name, label in labels.items() if name in known]
-    return listed + [(name, name) for name in sorted(known - set(labels))]
