@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { classColor } from "./colors";
-import { ticks } from "./plane/overlay";
+import { logTicks, ticks } from "./plane/overlay";
 import { dark, tick } from "./state";
 import type { Axis, ChartData, Series } from "./types";
 
@@ -31,7 +31,7 @@ export function Chart({ title, x, y, series, diagonal, label, low: flat, childre
     <figure class="chart">
       {title && <figcaption>{title}</figcaption>}
       <svg viewBox={`0 0 ${W} ${H}`} role={children ? "group" : "img"} aria-label={label || title || `${y.name} by ${x.name}`}>
-        {places(y, low, high, 4).map((value) => (
+        {(y.log ? logTicks(low, high) : ticks(low, high, 4)).map((value) => (
           <g key={`y${value}`}>
             <line class="grid" x1={LEFT} x2={W - RIGHT} y1={place.y(value)} y2={place.y(value)} />
             <text x={LEFT - (children ? 12 : 6)} y={place.y(value) + 4} text-anchor="end">{tick(value, 4)}</text>
@@ -41,7 +41,7 @@ export function Chart({ title, x, y, series, diagonal, label, low: flat, childre
           ? x.ticks.map(([value, text]) => <text key={text} x={place.x(value)} y={H - BOTTOM + 15} text-anchor="middle">{text}</text>)
           : x.labels
           ? x.labels.map((text, k) => <text key={text} x={place.x(k)} y={H - BOTTOM + 15} text-anchor="middle">{short(text, x.labels!.length)}</text>)
-          : places(x, left, right, 5).map((value) => <text key={`x${value}`} x={place.x(value)} y={H - BOTTOM + 15} text-anchor="middle">{tick(value)}</text>)}
+          : (x.log ? logTicks(left, right) : ticks(left, right, 5)).map((value) => <text key={`x${value}`} x={place.x(value)} y={H - BOTTOM + 15} text-anchor="middle">{tick(value)}</text>)}
         {flat && low < 0 && high > 0 && <line class="zero" x1={LEFT} x2={W - RIGHT} y1={place.y(0)} y2={place.y(0)} />}
         <path class="axis" d={`M${LEFT} ${TOP}V${H - BOTTOM}H${W - RIGHT}`} />
         {x.name && <text class="name" x={(LEFT + W - RIGHT) / 2} y={H - 8} text-anchor="middle">{x.name}</text>}
@@ -96,15 +96,6 @@ function tone({ color }: Pick<Series, "color">): string {
 /** A value as its axis counts: its logarithm where that is logarithmic. */
 function scaled({ log }: Axis, value: number): number {
   return log ? Math.log10(value) : value;
-}
-
-/** Where an axis has numbers: of a logarithmic one at powers of ten, or at 1, 2 and 5 times these where it is short. */
-function places({ log }: Axis, low: number, high: number, about: number): number[] {
-  if (!log) return ticks(low, high, about);
-  const digits = high - low > 2 ? [1] : [1, 2, 5], found: number[] = [];
-  for (let power = Math.floor(low); power <= high; power++)
-    for (const digit of digits) if (Math.log10(digit) + power >= low && Math.log10(digit) + power <= high) found.push(Number(`${digit}e${power}`));
-  return found;
 }
 
 function extent(axis: Axis, all: number[]): [number, number] {

@@ -1,11 +1,13 @@
 import { beforeAll, expect, it } from "vitest";
+import type * as Overlay from "../src/plane/overlay";
 import type * as State from "../src/state";
 import { openPage } from "./browser";
 
-let state: typeof State;
+let state: typeof State, overlay: typeof Overlay;
 beforeAll(async () => {
   openPage();
   state = await import("../src/state");
+  overlay = await import("../src/plane/overlay");
 });
 
 it("writes numbers as people do, with powers of ten only at the extremes", () => {
@@ -34,4 +36,9 @@ it("gives an axis two ticks at least, whatever its range", async () => {
       expect(found.length).toBeLessThan(11);
       expect(found[0]).toBeGreaterThanOrEqual(low);
     }
+});
+
+it("has ticks of a logarithmic axis at powers of ten, or between them where it is short", () => {
+  expect(overlay.logTicks(-2.3, 1)).toEqual([0.01, 0.1, 1, 10]);
+  expect(overlay.logTicks(0, 1.05)).toEqual([1, 2, 5, 10]);
 });

@@ -23,9 +23,9 @@ from creases.errors import FileError, InputError
 from creases.network import Network, NetworkLike, as_network
 from creases.regions import LinePartition, PlanePartition
 from creases.show import _style as style
-from creases.show._figures._growth import MAX_NUMBERED, draw_score, number_breakpoints
+from creases.show._figures._growth import MAX_NUMBERED, draw_outputs, draw_score, number_breakpoints
 from creases.show._figures._line import pad_interval
-from creases.show._figures._marks import crease_numbers, new_units, same_mistakes
+from creases.show._figures._marks import crease_numbers, new_units, ring_points, same_mistakes
 from creases.show._figures._network import plot_dual, plot_network
 from creases.show._figures._plane import check_data, plot_plane
 
@@ -62,13 +62,6 @@ def check_movie(path: str | Path, size: tuple[int, int]) -> Path:
         )
     if path.suffix == ".mp4":
         _ffmpeg()
-    return path
-
-
-def write_movie(frames: Iterable[Frame], path: Path) -> Path:
-    """Write frames of one size as they come, atomically; a GIF loops."""
-    with write_atomically(path) as temporary:
-        (_write_mp4 if path.suffix == ".mp4" else _write_gif)(frames, temporary)
     return path
 
 
@@ -243,17 +236,12 @@ class Stage:
 
     def _draw_line(self, partition: LinePartition, record: Record | None) -> None:
         ax, scene, theme = self.main, self.scene, style.active_theme()
-        a, b = float(partition.a[0]), float(partition.b[0])
-        x = np.concatenate([[a], a + partition.breakpoints * (b - a), [b]])
-        value = np.asarray(partition.net(x[:, None]))
-        single = value.shape[1] == 1
+        n_out = partition.net.n_out
+        single = n_out == 1
         if scene.X is not None and scene.y is not None:
             self._draw_samples(scene.X[:, 0], scene.y, single)
-        for j in range(value.shape[1]):
-            color, named = style.class_color(j), scene.classes[j] if scene.classes else f"output {j}"
-            ax.plot(x, value[:, j], color=color, linewidth=1.6, zorder=3, label="network" if single else named)
-            dots = "breakpoints" if single else "_nolegend_"
-            ax.plot(x[1:-1], value[1:-1, j], "o", color=color, markersize=4, zorder=4, label=dots)
+        names = ["network"] if single else [scene.classes[j] if scene.classes else f"output {j}" for j in range(n_out)]
+        x, value = draw_outputs(ax, partition, [style.class_color(j) for j in range(n_out)], names)
         new = [] if record is None else new_units(partition.net, record)
         owner = np.repeat(np.arange(len(partition.breakpoints)), np.diff(partition.unit_starts))
         lit = np.unique(owner[np.isin(partition.unit_ids, new)]) + 1
@@ -261,7 +249,7 @@ class Stage:
             mark: dict[str, Any] = {"color": theme.accent, "markeredgecolor": theme.paper, "markersize": 9}
             markers = ax.plot(x[lit], value[lit], "D", zorder=5, linestyle="none", **mark)
             markers[0].set_label("newest breakpoint")
-        ax.set_xlim(a, b)
+        ax.set_xlim(x[0], x[-1])
         ax.set_ylim(*self.range)
         if single and scene.history is not None and partition.net.n_units <= MAX_NUMBERED:
             numbers = crease_numbers(partition.net, scene.history, record)
@@ -284,10 +272,7 @@ class Stage:
             (typical[None], "typical mistake", 11, 1.8),
         ):
             rows = np.abs(scene.X[:, 0] - samples[:, :1]).argmin(axis=1)  # same_mistakes returns rows of X
-            look: dict[str, Any] = {"markersize": size, "markeredgewidth": width, "markerfacecolor": "none"}
-            look |= {"markeredgecolor": theme.ink, "linestyle": "none", "zorder": 6, "label": label}
-            if len(rows):
-                ax.plot(scene.X[rows, 0], scene.y[rows], "o", **look)
+            ring_points(ax, scene.X[rows, 0], scene.y[rows], label, size, width)
         where = record.explanation.get("where", {})
         if not is_placed and where.get("space") == "input":
             fold = (
@@ -523,4 +508,6 @@ def _write_film(
             if progress is not None:
                 progress("writing frames", number, len(shots))
 
-    return write_movie(frames(), path)
+    with write_atomically(path) as temporary:
+        (_write_mp4 if path.suffix == ".mp4" else _write_gif)(frames(), temporary)
+    return path

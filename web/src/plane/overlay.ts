@@ -278,6 +278,17 @@ export function ticks(low: number, high: number, about: number): number[] {
   return found;
 }
 
+/** Ticks of a logarithmic axis between powers of ten: these, or 1, 2 and 5 times them where the axis is short. */
+export function logTicks(low: number, high: number): number[] {
+  const found: number[] = [];
+  for (let power = Math.floor(low); power <= high; power++)
+    for (const digit of high - low > 2 ? [1] : [1, 2, 5]) {
+      const at = power + Math.log10(digit);
+      if (at >= low && at <= high) found.push(Number(`${digit}e${power}`));
+    }
+  return found;
+}
+
 /** The axes below and at the left of the window: a context for each. */
 export function drawAxes(below: CanvasRenderingContext2D, beside: CanvasRenderingContext2D, drawn: Drawn): void {
   const { frame, placed, size, paper, columns } = drawn;

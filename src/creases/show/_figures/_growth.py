@@ -236,15 +236,25 @@ def _draw_line(ax: Axes, partition: LinePartition, view: GrowthView, numbers: Se
     size = float(np.clip(3000 / max(1, len(view.X)), 4, 16))
     dots: dict[str, Any] = {"s": size, "color": style.active_theme().crease_first, "linewidths": 0, "zorder": 1}
     ax.scatter(view.X[:, 0], view.y, label="data", **dots)
-    a, b = float(partition.a[0]), float(partition.b[0])
-    x = np.concatenate([[a], a + partition.breakpoints * (b - a), [b]])
-    values = np.asarray(partition.net(x[:, None]))[:, 0]
-    ax.plot(x, values, color=style.active_theme().ink, linewidth=1.5, zorder=2, label="network")
-    ax.plot(x[1:-1], values[1:-1], "o", color=style.active_theme().ink, markersize=4, zorder=3, label="breakpoints")
+    x, values = draw_outputs(ax, partition, [style.active_theme().ink], ["network"])
     ax.set_xlabel(view.features[0])
     ax.set_ylabel("target")
     ax.legend(loc="best")
-    number_breakpoints(ax, partition, numbers, x[1:-1], values[1:-1])
+    number_breakpoints(ax, partition, numbers, x[1:-1], values[1:-1, 0])
+
+
+def draw_outputs(
+    ax: Axes, partition: LinePartition, colors: Sequence[str], names: Sequence[str]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Draw the outputs of a network of one input with its breakpoints; return corners (k,) and outputs (k, m) there."""
+    a, b = float(partition.a[0]), float(partition.b[0])
+    x = np.concatenate([[a], a + partition.breakpoints * (b - a), [b]])
+    values = np.asarray(partition.net(x[:, None])).reshape(len(x), -1)
+    for output, color, name in zip(values.T, colors, names, strict=True):
+        dots = "breakpoints" if len(names) == 1 else "_nolegend_"
+        ax.plot(x, output, color=color, linewidth=1.5, zorder=2, label=name)
+        ax.plot(x[1:-1], output[1:-1], "o", color=color, markersize=4, zorder=3, label=dots)
+    return x, values
 
 
 def number_breakpoints(

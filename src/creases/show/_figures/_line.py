@@ -38,7 +38,11 @@ def plot_line(partition: LinePartition, *, ax: Axes | None = None) -> Axes:
     """
     ax = style.get_axes(ax, 8, 4)
     low, high = _window(partition)
-    _draw_classes(ax, partition, low, high)
+    intervals = partition.classes()
+    ends = np.clip(intervals.ends, low, high)
+    for start, stop, index in zip(ends[:-1], ends[1:], intervals.classes, strict=True):
+        if start < stop:
+            ax.axvspan(start, stop, color=style.tint(style.class_color(int(index)), 0.15), linewidth=0, zorder=1)
     _draw_breakpoint_lines(ax, partition)
     _draw_outputs(ax, partition, low, high)
     ax.set_xlim(low, high)
@@ -56,14 +60,6 @@ def _window(partition: LinePartition) -> tuple[float, float]:
     low, high = float(partition.breakpoints[0]), float(partition.breakpoints[-1])
     margin = (high - low) / 4 or 1.0
     return low - margin, high + margin
-
-
-def _draw_classes(ax: Axes, partition: LinePartition, low: float, high: float) -> None:
-    intervals = partition.classes()
-    ends = np.clip(intervals.ends, low, high)
-    for start, stop, index in zip(ends[:-1], ends[1:], intervals.classes, strict=True):
-        if start < stop:
-            ax.axvspan(start, stop, color=style.tint(style.class_color(int(index)), 0.15), linewidth=0, zorder=1)
 
 
 def _draw_breakpoint_lines(ax: Axes, partition: LinePartition) -> None:

@@ -43,9 +43,9 @@ def mark_growth_step(
     why, where = (entry.get(key) or {} for key in ("why", "where"))
     if partition.net.n_in == 2 and where.get("space") == "input":
         samples = same_mistakes(why, X, scaling)
-        handles += _mark_points(ax, partition, samples, "o", "same mistake", 7.5, 1.1)
+        handles += ring_points(ax, *_slice_coordinates(partition, samples), "same mistake", 7.5, 1.1)
         typical = _unscale(why["features"], scaling)[None]
-        handles += _mark_points(ax, partition, typical, "o", "typical mistake", 11, 1.8)
+        handles += ring_points(ax, *_slice_coordinates(partition, typical), "typical mistake", 11, 1.8)
         fold = _unscale(where["fold_point"], scaling)
         if not units and "crease" in entry:  # dashed where the crease was put
             normal = np.asarray(entry["crease"]["normal"], np.float64) / (1.0 if scaling is None else scaling.spread)
@@ -75,15 +75,11 @@ def same_mistakes(why: Mapping[str, Any], X: ArrayLike | None, scaling: Scaling 
     return data[rows] if (np.abs(data[why["instance"]] - typical) <= close).all() else data[:0]
 
 
-def _mark_points(
-    ax: Axes, partition: PlanePartition, points: NDArray[np.float64], marker: str, label: str, size: float, width: float
-) -> list[Any]:
-    """Ring points (k, 2) of the input plane; return the artists."""
-    if not len(points):
-        return []
+def ring_points(ax: Axes, x: ArrayLike, y: ArrayLike, label: str, size: float, width: float) -> list[Any]:
+    """Ring points (k,); return the artists."""
     look: dict[str, Any] = {"markersize": size, "markeredgewidth": width, "markerfacecolor": "none"}
     look |= {"markeredgecolor": style.active_theme().ink, "linestyle": "none", "zorder": 6}
-    return ax.plot(*_slice_coordinates(partition, points), marker, label=label, **look)
+    return ax.plot(x, y, "o", label=label, **look) if np.size(x) else []
 
 
 def _is_on_crease(partition: PlanePartition, point: NDArray[np.float64], units: Sequence[int]) -> bool:

@@ -55,10 +55,12 @@ def plot_space(partition: SpacePartition, *, ax: Axes | None = None, gap: float 
     middle = np.stack(
         [partition.vertices[part].mean(axis=0) for part in np.split(partition.corners, partition.starts[1:-1])]
     )
-    shrunk = [
-        orient_outward(middle[r] + (1 - gap) * (polygon - middle[r]), middle[r])
-        for polygon, r in zip(polygons, region, strict=True)
-    ]
+    shrunk = []
+    for polygon, r in zip(polygons, region, strict=True):
+        smaller = middle[r] + (1 - gap) * (polygon - middle[r])
+        center = smaller.mean(axis=0)
+        turns = np.cross(smaller - center, np.roll(smaller, -1, axis=0) - center).sum(axis=0)
+        shrunk.append(smaller if turns @ (center - middle[r]) > 0 else smaller[::-1])  # normals point out, for shading
     outputs = partition.net(middle).reshape(len(middle), -1)
     decided = outputs.argmax(axis=1) if outputs.shape[1] > 1 else (outputs[:, 0] > 0).astype(int)
     faces = np.stack([style.tint(style.class_color(int(index)), 0.35) for index in decided])[region]
@@ -89,13 +91,6 @@ def sort_corners(points: Floats) -> Floats:
     axes = np.linalg.svd(centered, full_matrices=False)[2][:2]
     angle = np.arctan2(*(centered @ axes.T).T)
     return points[np.argsort(angle)]
-
-
-def orient_outward(polygon: Floats, inside: Floats) -> Floats:
-    """Orient a polygon so that its normal points away from a point inside the solid, for correct shading."""
-    center = polygon.mean(axis=0)
-    turns = np.cross(polygon - center, np.roll(polygon, -1, axis=0) - center).sum(axis=0)
-    return polygon if turns @ (center - inside) > 0 else polygon[::-1]
 
 
 # One region.

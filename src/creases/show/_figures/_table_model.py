@@ -70,8 +70,12 @@ def plot_term(graph: NumberGraph | LevelGraph | PairGraph, *, ax: Axes | None = 
             _draw_curve(ax, graph)
         elif isinstance(graph, LevelGraph):
             _draw_levels(ax, graph)
+        elif graph.first.levels and graph.second.levels:
+            _draw_table(ax, graph)
+        elif graph.first.levels or graph.second.levels:
+            _draw_lines(ax, graph)
         else:
-            plot_pair(graph, ax)
+            _draw_map(ax, graph)
         ax.set_title(short_text(graph.name, 40), loc="left", fontsize=9, fontweight="bold")
         for side in ("top", "right"):
             ax.spines[side].set_visible(False)
@@ -196,17 +200,6 @@ LINES, CELLS = 6, (12, 6)
 
 #: Rows drawn on a map.
 ROWS = 400
-
-
-def plot_pair(graph: PairGraph, ax: Axes) -> None:
-    """Draw a pair on axes; of several classes the one that it moves most."""
-    first, second = graph.first, graph.second
-    if not first.levels and not second.levels:
-        _draw_map(ax, graph)
-    elif first.levels and second.levels:
-        _draw_table(ax, graph)
-    else:
-        _draw_lines(ax, graph)
 
 
 def _draw_map(ax: Axes, graph: PairGraph) -> None:
@@ -334,17 +327,12 @@ def plot_curves(model: TableModel, *, max_terms: int = 12, columns: int = 3) -> 
     share_scale(graphs, panels)
     if legend:
         with style.style_context():
-            figure.legend(handles=output_handles(graphs[0].outputs), loc="outside upper left", ncols=5)
+            names = [short_text(_escape(name), 28) for name in graphs[0].outputs]
+            colored = [
+                Line2D([], [], color=style.class_color(k), linewidth=2, label=name) for k, name in enumerate(names)
+            ]
+            figure.legend(handles=colored, loc="outside upper left", ncols=5)
     return figure
-
-
-def output_handles(outputs: Sequence[str]) -> list[Line2D]:
-    """Return legend handles of several classes or targets."""
-    pairs = enumerate(outputs)
-    return [
-        Line2D([], [], color=style.class_color(k), linewidth=2, label=short_text(_escape(name), 28))
-        for k, name in pairs
-    ]
 
 
 def share_scale(graphs: Sequence[Graph], panels: Sequence[Axes]) -> None:

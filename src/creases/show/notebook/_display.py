@@ -44,11 +44,6 @@ DRAWN = 20_000
 SOLIDS = 500
 
 
-def line_picture(partition: LinePartition) -> str:
-    """Return the network along a line."""
-    return _picture(partition.count, lambda ax: plot_line(partition, ax=ax), 4.6, 2.6)
-
-
 def plane_picture(partition: PlanePartition) -> str:
     """Return the regions of a plane."""
 
@@ -142,7 +137,7 @@ def _curves(history: History | None) -> str:
 #: Pictures beside what is said of a result, by its kind.
 _PICTURES: dict[type, Callable[[Any], str]] = {
     Cell: cell_picture,
-    LinePartition: line_picture,
+    LinePartition: lambda part: _picture(part.count, lambda ax: plot_line(part, ax=ax), 4.6, 2.6),
     PlanePartition: plane_picture,
     SpacePartition: space_picture,
     History: _curves,

@@ -139,7 +139,10 @@ def _write(result: Any, out: Path, box: Any, progress: Progress | None) -> None:
         _write_file(Path(result), out, box, progress)
         return
     if hasattr(result, "get_params"):
-        result = _model_of(result)
+        if hasattr(result, "kinds") and not hasattr(result, "model_"):
+            raise InputError("result", "be fitted", type(result).__name__, "call fit first")
+        model = getattr(result, "model_", None)
+        result = model if isinstance(model, TableModel) else result
     if isinstance(result, TableModel):
         _write_table(result, out)
     elif isinstance(result, GrownModel):
@@ -156,14 +159,6 @@ def _write(result: Any, out: Path, box: Any, progress: Progress | None) -> None:
         write_history_page(result.history_, out, estimator=result)
     else:
         write_network_page(as_network(result), out, box)
-
-
-def _model_of(estimator: Any) -> Any:
-    """Return the model of a table that an estimator fitted; itself if it is another one."""
-    if hasattr(estimator, "kinds") and not hasattr(estimator, "model_"):
-        raise InputError("result", "be fitted", type(estimator).__name__, "call fit first")
-    model = getattr(estimator, "model_", None)
-    return model if isinstance(model, TableModel) else estimator
 
 
 def _write_table(model: TableModel, out: Path) -> None:

@@ -22,7 +22,7 @@ from creases.show._figures._column_axes import (
     axis_ticks,
     pair_label,
 )
-from creases.show.report._page import round_values
+from creases.show.report._page import round_values, series
 from creases.tables import LevelGraph, NumberGraph, PairGraph
 
 #: Values of a category that have a bar, and of one in a pair that have a curve: those with the largest effects.
@@ -54,9 +54,9 @@ def column_charts(graphs: Sequence[NumberGraph | LevelGraph]) -> list[dict[str, 
     ]
     first = next((chart for chart in charts if "series" in chart), None)
     if first is not None and len(graphs[0].outputs) > 1:
-        lines = [series for series in first["series"] if series["kind"] == "line"]
-        for name, series in zip(graphs[0].outputs, lines, strict=True):
-            series["name"] = name
+        lines = [line for line in first["series"] if line["kind"] == "line"]
+        for name, line in zip(graphs[0].outputs, lines, strict=True):
+            line["name"] = name
     return charts
 
 
@@ -68,24 +68,15 @@ def pair_chart(graph: PairGraph) -> dict[str, Any]:
 
 
 def _line_chart(graph: PairGraph) -> dict[str, Any]:
-    number, category, k, values = PairLines.from_graph(graph)
+    number, category, output, values = PairLines.from_graph(graph)
     shown = np.sort(np.argsort(-np.abs(values).max(axis=1), kind="stable")[:MAX_LINES])
-    series = [
-        {
-            "kind": "line",
-            "x": round_values(number.knots),
-            "y": round_values(values[row]),
-            "color": n,
-            "name": category.levels[row],
-        }
-        for n, row in enumerate(shown.tolist())
-    ]
+    lines = [series("line", number.knots, values[k], n, name=category.levels[k]) for n, k in enumerate(shown.tolist())]
     few = f" ({len(shown)} of {len(values)} values of {category.name})" if len(shown) < len(values) else ""
     return {
         "title": graph.name + few,
         "x": {"name": number.name, **_ticks(number)},
-        "y": {"name": pair_label(graph, k)},
-        "series": series,
+        "y": {"name": pair_label(graph, output)},
+        "series": lines,
     }
 
 
@@ -131,20 +122,13 @@ def _number_chart(graph: NumberGraph, least: float) -> dict[str, Any]:
     low, high = low - grow, high + grow
     pad = 0.04 * (high - low)
     bottom = low - pad - (DENSITY * (high - low) if len(graph.rows) else 0.0)
-    several, series = len(graph.outputs) > 1, _density(graph)
+    several, drawn = len(graph.outputs) > 1, _density(graph)
     for k in range(len(graph.outputs)):
         x, y = graph.knots, graph.values[:, k]
         if graph.errors is not None and not several:
             reach = ERRORS * graph.errors[:, k]
-            band = {
-                "kind": "band",
-                "x": round_values(x),
-                "y": round_values(y - reach),
-                "top": round_values(y + reach),
-                "color": k,
-            }
-            series.append(band)
-        series.append({"kind": "line", "x": round_values(x), "y": round_values(y), "color": k, "marks": True})
+            drawn.append(series("band", x, y - reach, k, top=round_values(y + reach)))
+        drawn.append(series("line", x, y, k, marks=True))
     missing = ""
     if graph.missing is not None and not several and np.abs(graph.missing).max() > 0:
         missing = f" (missing: {format_change(graph.missing[0])})"
@@ -156,7 +140,7 @@ def _number_chart(graph: NumberGraph, least: float) -> dict[str, Any]:
             "name": graph.unit or graph.outputs[0] if len(graph.outputs) == 1 else graph.unit,
             "range": [bottom, high + pad],
         },
-        "series": series,
+        "series": drawn,
         "label": f"what {graph.name} adds",
         "low": True,
     }
@@ -168,7 +152,7 @@ def _density(graph: NumberGraph) -> list[dict[str, Any]]:
     if not len(rows) or not high > low:
         return []
     counts, edges = np.histogram(rows, np.linspace(low, high, BINS + 1))
-    return [{"kind": "density", "x": round_values(edges), "y": counts.tolist()}]
+    return [series("density", edges, counts)]
 
 
 def _ticks(axis: ColumnAxis) -> dict[str, Any]:

@@ -36,6 +36,7 @@ from creases.show.report._page import (
     write_sections,
     write_viewer,
 )
+from creases.show.report._slices import Slice
 from creases.show.report._subject import ROWS, count_parameters, map_box
 from creases.tables import data_box
 
@@ -48,6 +49,12 @@ MEASURES = {
     "distance": "mean squared distance of coefficients, scaled: 0 for equal networks",
     "cross_entropy": "cross-entropy of the column's softmax outputs relative to the row's; on the diagonal its entropy",
     "mapped": "accuracy of the row's coefficients, linearly mapped to the column's; on the diagonal its own",
+}
+
+#: Measures with two values for two networks, with the meaning of these.
+OF_PAIRS = {
+    "cross_entropy": "cross-entropy of softmax outputs: b in place of a, a in place of b",
+    "mapped": "accuracy of coefficients after the best linear map: a to b, b to a",
 }
 
 #: Measures whose small values mean similar networks.
@@ -72,7 +79,11 @@ def similarity_document(similarity: Similarity) -> Document:
     sections = [table("Networks", ["network", "accuracy"][: len(rows[0])], rows)]
     measures = {key: values for key in MEASURES if (values := getattr(similarity, key)) is not None}
     if len(names) == 2:
-        rows = [[measure_title(key), *_pair_words(key, values)] for key, values in measures.items()]
+        rows = []
+        for key, values in measures.items():
+            both = key in OF_PAIRS  # it is not symmetric
+            value = ", ".join(format_float(values[i, 1 - i], 3) for i in range(1 + both))
+            rows.append([measure_title(key), value, OF_PAIRS.get(key, MEASURES[key])])
         sections.append(table("Similarity", ["measure", "value", "meaning"], rows))
         return Document(title, "", sections, similarity.to_dict())
     for key, values in measures.items():
@@ -80,16 +91,6 @@ def similarity_document(similarity: Similarity) -> Document:
         heads, text = ["", *(names[i] for i in order)], f"{measure_title(key)}: {MEASURES[key]}."
         sections.append(table(measure_title(key), heads, rows, text=text))
     return Document(title, "", sections, similarity.to_dict())
-
-
-def _pair_words(key: str, values: Floats) -> tuple[str, str]:
-    """Return the value of a measure of two networks and its meaning; both values if it is not symmetric."""
-    forward, backward = format_float(values[0, 1], 3), format_float(values[1, 0], 3)
-    if key == "cross_entropy":
-        return f"{forward}, {backward}", "cross-entropy of softmax outputs: b in place of a, a in place of b"
-    if key == "mapped":
-        return f"{forward}, {backward}", "accuracy of coefficients after the best linear map: a to b, b to a"
-    return forward, MEASURES[key]
 
 
 #: Pairs of classes of a difference that are listed.
@@ -153,17 +154,6 @@ class Planes:
     difference: Section  #: where the first two disagree
 
 
-@dataclass(frozen=True, eq=False)
-class _Domain:
-    """The domain of the maps: a box of the plane ``x = origin + basis t``, or of a single input."""
-
-    box: Floats
-    where: str  #: in words
-    short: str  #: in a few words
-    origin: Floats | None = None
-    basis: Floats | None = None
-
-
 def map_networks(folder: Path, comparison: dict[str, Any]) -> Planes | None:
     """Map the networks that a comparison saved on a common plane; None if there are none, or large ones."""
     files, samples = comparison.get("networks") or [], comparison.get("kept_samples")
@@ -189,16 +179,17 @@ def map_networks(folder: Path, comparison: dict[str, Any]) -> Planes | None:
     classes = [f"class {index}" for index in range(max(2, nets[0].n_out))]
     counts, problem = [partition.count for partition in partitions], samples_json(nets[0], "", classes, **shown)
     difference = _difference_section(nets[0], nets[1], place, comparison["names"])
-    return Planes(nets, frames, counts, place.short, problem, difference)
+    return Planes(nets, frames, counts, place.name, problem, difference)
 
 
-def _choose_domain(net: Network, X: Floats, y: NDArray[Any] | None, listed: list[int]) -> _Domain | None:
+def _choose_domain(net: Network, X: Floats, y: NDArray[Any] | None, listed: list[int]) -> Slice | None:
     """Choose the domain: the input space of one or two inputs, or a plane through three samples."""
     if not len(X):
         return None
     if net.n_in <= 2:
         where = "in the interval" if net.n_in == 1 else "in the box"
-        return _Domain(np.array(data_box(X)), where, where)
+        box = np.array(data_box(X))
+        return Slice(where, np.zeros(net.n_in), np.eye(net.n_in), box, fixed=where)
     rows = _choose_three(X, [*_typical_samples(X, y), *listed])
     if rows is None:
         return None
@@ -206,7 +197,7 @@ def _choose_domain(net: Network, X: Floats, y: NDArray[Any] | None, listed: list
     low, high = t.min(axis=0), t.max(axis=0)
     pad = MARGIN * (high - low).max()  # the same on all sides: nearly collinear samples would give a strip
     box, where = np.stack([low - pad, high + pad], axis=1), "on the plane through samples {}, {} and {}".format(*rows)
-    return _Domain(box, where, "on the plane", origin, basis)
+    return Slice("on the plane", origin, basis, box, fixed=where)
 
 
 def _typical_samples(X: Floats, y: NDArray[Any] | None) -> list[int]:
@@ -238,7 +229,7 @@ def _choose_three(X: Floats, preferred: list[int]) -> list[int] | None:
     return rows
 
 
-def _difference_section(a: Network, b: Network, place: _Domain, names: list[str]) -> Section:
+def _difference_section(a: Network, b: Network, place: Slice, names: list[str]) -> Section:
     """Return the section about where two networks disagree, which is exact."""
     if len(place.box) == 1:
         difference = difference_on_line(a, b, place.box[:, 0], place.box[:, 1])
@@ -256,32 +247,31 @@ def _difference_section(a: Network, b: Network, place: _Domain, names: list[str]
         ]
         columns = [f"{names[0]} and {names[1]} predict", "in", "fraction of the inputs"]
         section["table"] = {"columns": columns, "rows": rows}
-    if isinstance(difference.partition, PlanePartition):
-        section["picture"] = render_themes(lambda: _plot(difference, names))
+    if isinstance(partition := difference.partition, PlanePartition):
+
+        def draw() -> Figure:
+            from creases.show import plot_disagreement
+            from creases.show._figures._plane import plane_height
+            from creases.show._style import new_figure
+
+            figure, (ax,) = new_figure(4.6, plane_height(partition, 4.6) + 0.4)
+            plot_disagreement(difference, ax=ax, names=names[:2])
+            return figure
+
+        section["picture"] = render_themes(draw)
     return section
 
 
-def _describe(difference: PartitionDifference, names: list[str], place: _Domain) -> str:
+def _describe(difference: PartitionDifference, names: list[str], place: Slice) -> str:
     worst = int(difference.largest.argmax())
     if difference.empty:
-        return f"{names[0]} and {names[1]} are the same function {place.where}, up to rounding."
-    text = f"{names[0]} and {names[1]} agree everywhere {place.where}."
+        return f"{names[0]} and {names[1]} are the same function {place.fixed}, up to rounding."
+    text = f"{names[0]} and {names[1]} agree everywhere {place.fixed}."
     if difference.differ.any():
         share = format_percent(difference.share)
-        text = f"{names[0]} and {names[1]} disagree on {share} of the inputs {place.where}."
+        text = f"{names[0]} and {names[1]} disagree on {share} of the inputs {place.fixed}."
     largest = format_float(float(difference.largest[worst]))
     return f"{text} Their outputs differ by at most {largest} (output {worst}). Both numbers are exact."
-
-
-def _plot(difference: PartitionDifference, names: list[str]) -> Figure:
-    from creases.show import plot_disagreement
-    from creases.show._figures._plane import plane_height
-    from creases.show._style import new_figure
-
-    assert isinstance(difference.partition, PlanePartition)
-    figure, (ax,) = new_figure(4.6, plane_height(difference.partition, 4.6) + 0.4)
-    plot_disagreement(difference, ax=ax, names=names[:2])
-    return figure
 
 
 NAME = "comparison.json"

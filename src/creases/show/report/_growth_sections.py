@@ -16,7 +16,7 @@ from creases._typing import Floats
 from creases._versions import version
 from creases.errors import InputError
 from creases.show.report._network_sections import network_sections
-from creases.show.report._page import round_values
+from creases.show.report._page import series
 from creases.show.report._quality import confidence_sections, hardest_section, headline, quality_sections
 from creases.show.report._slices import column_weights, names_of, table_rows
 from creases.show.report._table_model import DOES, GOOD, USE, WRONG, words_section
@@ -100,7 +100,7 @@ def _effect_charts(run: SavedRun, weights: Mapping[str, float]) -> Section:
     )
     is_single = run.data.n_outputs <= 2
     text += " Thin lines are single rows." if is_single else " Scores are relative to the mean of all classes."
-    if any(series.get("marks") for chart in charts for series in chart["series"]):
+    if any(line.get("marks") for chart in charts for line in chart["series"]):
         text += " Circles mark breakpoints."
     return {"title": "Effect of each column", "text": text, "charts": charts, "size": "full"}
 
@@ -124,36 +124,27 @@ def _number_chart(effect: NumberEffect) -> dict[str, Any]:
     one = len(effect.outputs) == 1
     grid, mean = effect.grid, effect.mean
     keep = np.unique(np.linspace(0, len(grid) - 1, min(KNOTS, len(grid))).astype(int))
-    series: list[dict[str, Any]] = []
+    drawn: list[dict[str, Any]] = []
     if one:
         for row in np.linspace(0, len(effect.starts) - 2, min(CURVES, len(effect.starts) - 1)).astype(int):
             x, y = effect.curve(int(row))
             inner = np.unique(np.linspace(0, len(x) - 1, min(KNOTS, len(x))).astype(int))
-            series.append({"kind": "line", "x": round_values(x[inner]), "y": round_values(y[inner, 0]), "faint": True})
+            drawn.append(series("line", x[inner], y[inner, 0], faint=True))
     few = len(grid) <= MARKS
     for k, name in enumerate(effect.outputs):
-        look = {"color": 0} if one else {"color": k, "name": name}
-        series.append(
-            {"kind": "line", "x": round_values(grid[keep]), "y": round_values(mean[keep, k]), "marks": few, **look}
-        )
+        drawn.append(series("line", grid[keep], mean[keep, k], k, marks=few, **({} if one else {"name": name})))
     bends = plural(len(grid) - 2, "breakpoint")
-    return {"title": f"{effect.column} ({bends})", "x": {"name": effect.column}, "y": _y_axis(effect), "series": series}
+    return {"title": f"{effect.column} ({bends})", "x": {"name": effect.column}, "y": _y_axis(effect), "series": drawn}
 
 
 def _category_chart(effect: CategoryEffect) -> dict[str, Any]:
     one, count = len(effect.outputs) == 1, len(effect.categories)
-    series = [
-        {
-            "kind": "bars" if one else "points",
-            "x": list(range(count)),
-            "y": round_values(effect.mean[:, k]),
-            "color": k,
-            **({} if one else {"name": name}),
-        }
+    drawn = [
+        series("bars" if one else "points", range(count), effect.mean[:, k], k, **({} if one else {"name": name}))
         for k, name in enumerate(effect.outputs)
     ]
     axis = {"name": effect.column, "range": [-0.6, count - 0.4], "labels": list(effect.categories)}
-    return {"title": effect.column, "x": axis, "y": _y_axis(effect), "series": series}
+    return {"title": effect.column, "x": axis, "y": _y_axis(effect), "series": drawn}
 
 
 def _y_axis(effect: NumberEffect | CategoryEffect) -> dict[str, str]:

@@ -33,7 +33,7 @@ from creases.show.report._page import (
     format_integer,
     format_percent,
     render_themes,
-    round_values,
+    series,
 )
 from creases.show.report._subject import Subject, count_parameters
 
@@ -85,7 +85,9 @@ def sensitivity_sections(subject: Subject) -> list[Section]:
     if net.n_in > 2 and any(space.total > 0 for space in spaces):
         shape, names = net.input_shape, [subject.output_name(j) for j in outputs]
         if len(shape) == 3 and shape[0] in (1, 3):
-            section["picture"] = render_themes(partial(_plot_directions, spaces, shape, names))
+            from creases.show._figures._compare import plot_active_directions
+
+            section["picture"] = render_themes(lambda: plot_active_directions({"": spaces}, shape, columns=names))
         else:
             section["charts"] = [_spectra_chart(spaces, names)]
     return [section]
@@ -112,26 +114,19 @@ def _direction(space: ActiveSubspace, features: tuple[str, ...]) -> str:
     return text + (", …" if len(first) > MAX_INPUTS else "")
 
 
-def _plot_directions(spaces: list[ActiveSubspace], shape: tuple[int, ...], names: list[str]) -> Figure:
-    from creases.show._figures._compare import plot_active_directions
-
-    return plot_active_directions({"": spaces}, shape, columns=names)
-
-
 def _spectra_chart(spaces: list[ActiveSubspace], names: list[str]) -> dict[str, Any]:
     """Return the singular values of the gradients of each output: the root mean squared slopes along its directions."""
-    series = []
+    drawn = []
     for j, (name, space) in enumerate(zip(names, spaces, strict=True)):
         sizes = np.sqrt(space.eigenvalues[:MAX_DIRECTIONS])
         above = sizes > _ROUNDING * sizes.max(initial=0.0)
-        points = {"x": (1 + np.flatnonzero(above)).tolist(), "y": round_values(sizes[above]), "color": j}
-        series += [{"kind": kind, **points} for kind in ("line", "points")]
-        series[-2]["name"] = name
+        numbers = 1 + np.flatnonzero(above)
+        drawn += [series("line", numbers, sizes[above], j, name=name), series("points", numbers, sizes[above], j)]
     return {
         "title": "Root mean squared slope along each direction",
         "x": {"name": "direction"},
         "y": {"name": "singular value of the gradients", "log": True},
-        "series": series,
+        "series": drawn,
     }
 
 
@@ -338,13 +333,13 @@ def compression_sections(subject: Subject) -> list[Section]:
     text += (" come" if enough and enough[0] > 1 else " comes") + " within 1% of it."
     cells = ["accuracy", *map(format_percent, compression.accuracy), format_percent(compression.original)]
     heads = ["k", *map(str, compression.k), "all"]
-    own = {"x": [compression.k[0], compression.k[-1]], "y": [100 * compression.original] * 2, "name": "full network"}
-    points = {"x": list(compression.k), "y": round_values(100 * np.array(compression.accuracy)), "color": 0}
-    series = [{"kind": "line", **points, "name": "k pieces"}, {"kind": "points", **points}, {"kind": "line", **own}]
+    accuracy, own = 100 * np.array(compression.accuracy), [100 * compression.original] * 2
+    drawn = [series("line", compression.k, accuracy, 0, name="k pieces"), series("points", compression.k, accuracy, 0)]
+    drawn.append(series("line", [compression.k[0], compression.k[-1]], own, name="full network"))
     chart = {
         "x": {"name": "pieces per output, k", "log": True},
         "y": {"name": f"{measure} (%)"},
-        "series": series,
+        "series": drawn,
     }
     return [table("Number of pieces needed", heads, [cells], text=text, charts=[chart])]
 

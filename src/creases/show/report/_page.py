@@ -25,19 +25,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def render_page(run: Mapping[str, Any], frames: Mapping[str, bytes], title: str) -> str:
-    """Return the page of a run (web/PROTOCOL.md, "Run") and its frames by name; it loads nothing else."""
+def write_page(path: str | Path, run: Mapping[str, Any], frames: Mapping[str, bytes], title: str) -> Path:
+    """Write the page of a run (web/PROTOCOL.md, "Run") and its frames by name, atomically; it loads nothing else."""
     built = files("creases.show._viewer") / "built"
     try:
         html, script, style = ((built / name).read_text("utf-8") for name in ("report.html", "studio.js", "studio.css"))
     except OSError as problem:
         raise FileError(f"cannot read the viewer: {problem.filename} is missing; reinstall creases") from None
-    return render_report(html, script, style, title, report_frame(run, frames))
-
-
-def write_page(path: str | Path, run: Mapping[str, Any], frames: Mapping[str, bytes], title: str) -> Path:
-    """Write the page atomically."""
-    text = render_page(run, frames, title)
+    text = render_report(html, script, style, title, report_frame(run, frames))
     with write_atomically(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return Path(path)
@@ -131,6 +126,12 @@ def round_values(values: Any) -> list[Any]:
     """Round numbers, in lists of any depth, to six digits, more than a chart can show."""
     rounded: list[Any] = np.vectorize(lambda value: float(f"{value:.6g}"), otypes=[float])(values).tolist()
     return rounded
+
+
+def series(kind: str, x: Any, y: Any, color: int | None = None, **look: Any) -> dict[str, Any]:
+    """Return what a chart draws: a line, points, bars, a band or a density, in the color of a class."""
+    colored = {} if color is None else {"color": color}
+    return {"kind": kind, "x": round_values(x), "y": round_values(y), **colored, **look}
 
 
 def write_sections(out: Path, title: str, lead: str, sections: Sequence[Section]) -> Path:

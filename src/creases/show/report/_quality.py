@@ -13,7 +13,7 @@ from creases._document import Section, table
 from creases._text import format_number, plural
 from creases._typing import Bools, Floats, Ints
 from creases.show._viewer._run import score_name
-from creases.show.report._page import format_percent, round_values
+from creases.show.report._page import format_percent, round_values, series
 from creases.show.report._slices import table_rows
 from creases.tables import ClassificationMetrics, compare_models, explain_row, short_names
 
@@ -172,14 +172,13 @@ def _residuals(data: TableSplit, predictions: Floats) -> Section:
     problem, rows = data.problem, data.test[:MAX_POINTS]
     y, found = problem.y[rows], predictions[rows]
     name, unit = problem.target or "value", _target_unit(data)
-    both = round_values([y, found])
-    extent = [float(np.min(both)), float(np.max(both))]
+    extent = round_values([min(y.min(), found.min()), max(y.max(), found.max())])
     charts = [
         {
             "title": "Predicted against true values",
             "x": {"name": f"true {name}{unit}", "range": extent},
             "y": {"name": f"predicted {name}{unit}", "range": extent},
-            "series": [{"kind": "points", "x": both[0], "y": both[1], "color": 0}],
+            "series": [series("points", y, found, 0)],
             "diagonal": True,
         },
         {
@@ -187,8 +186,8 @@ def _residuals(data: TableSplit, predictions: Floats) -> Section:
             "x": {"name": f"predicted {name}{unit}"},
             "y": {"name": f"predicted − true {name}{unit}"},
             "series": [
-                {"kind": "points", "x": both[1], "y": round_values(found - y), "color": 0},
-                {"kind": "line", "x": [float(np.min(both[1])), float(np.max(both[1]))], "y": [0.0, 0.0]},
+                series("points", found, found - y, 0),
+                series("line", [found.min(), found.max()], [0.0, 0.0]),
             ],
         },
     ]
@@ -214,11 +213,10 @@ def _calibration(metrics: ClassificationMetrics, classes: Sequence[str]) -> Sect
     is_binary, classes = len(classes) == 2, short_names(classes)
     what = f"rows of class {classes[1]}" if is_binary else "correct predictions"
     least = 0.0 if is_binary else 1 / len(classes)
-    series = {"x": round_values(means), "y": round_values(frequencies), "color": 0}
     chart = {
         "x": {"name": f"predicted probability{f' of {classes[1]}' if is_binary else ''}", "range": [least, 1.0]},
         "y": {"name": f"fraction of {what}", "range": [0.0, 1.0]},
-        "series": [{"kind": kind, **series} for kind in ("line", "points")],
+        "series": [series(kind, means, frequencies, 0) for kind in ("line", "points")],
         "diagonal": True,
     }
     text = (
@@ -232,14 +230,14 @@ def _calibration(metrics: ClassificationMetrics, classes: Sequence[str]) -> Sect
 def _confidence(chances: Floats, right: Bools, n_classes: int) -> Section:
     """Return how probable the predicted classes (n,) of right and wrong rows are."""
     edges = np.linspace(min(1 / n_classes, float(chances.min())), 1.0, BINS + 1)
-    middle = round_values((edges[:-1] + edges[1:]) / 2)
-    counts = [np.histogram(chances[mask], edges)[0].tolist() for mask in (right, ~right)]
+    middle = (edges[:-1] + edges[1:]) / 2
+    counts = [np.histogram(chances[mask], edges)[0] for mask in (right, ~right)]
     histogram = {
         "x": {"name": "predicted probability", "range": [float(edges[0]), 1.0]},
         "y": {"name": "rows"},
         "series": [
-            {"kind": "bars", "x": middle, "y": counts[0], "color": 0, "name": "correct", "faint": True},
-            {"kind": "bars", "x": middle, "y": counts[1], "color": 6, "name": "wrong"},
+            series("bars", middle, counts[0], 0, name="correct", faint=True),
+            series("bars", middle, counts[1], 6, name="wrong"),
         ],
     }
     held, sure = plural(len(right), "test row"), chances >= 0.9
@@ -259,7 +257,7 @@ def _errors(data: TableSplit, error: Floats) -> Section:
     chart = {
         "x": {"name": f"predicted − true {name}{_target_unit(data)}"},
         "y": {"name": "rows"},
-        "series": [{"kind": "bars", "x": round_values((edges[:-1] + edges[1:]) / 2), "y": counts.tolist(), "color": 0}],
+        "series": [series("bars", (edges[:-1] + edges[1:]) / 2, counts, 0)],
     }
     text = (
         f"Of {plural(len(error), 'test row')}, half are predicted within {half} of the true "

@@ -88,8 +88,10 @@ EFFECTS, WORST = 3, 4
 def row_sections(model: TableModel) -> list[Section]:
     """Return the explanations of a few test rows: the lowest and the highest prediction."""
     assert model.data is not None
-    rows = _choose_rows(model)
-    return [_row_section(_explain(model, int(row)), model.classes or ()) for row in rows]
+    rows = model.data.test if len(model.data.test) else model.data.train
+    outputs = model.function.outputs(model.data.problem.X[rows])
+    order = rows[np.argsort(outputs[:, -1], kind="stable")]
+    return [_row_section(_explain(model, row), model.classes or ()) for row in dict.fromkeys(order[[0, -1]].tolist())]
 
 
 def error_section(model: TableModel) -> Section:
@@ -104,14 +106,6 @@ def error_section(model: TableModel) -> Section:
         cells.append([_shorten(about, model.classes or ()), moved])
     text = "The test rows with the highest loss" + ("." if model.classes is None else "; some may be decided rightly.")
     return table("Largest errors", ["", "moved most by"], cells, text=text) if cells else {}
-
-
-def _choose_rows(model: TableModel) -> list[int]:
-    assert model.data is not None
-    rows = model.data.test if len(model.data.test) else model.data.train
-    outputs = model.function.outputs(model.data.problem.X[rows])
-    order = rows[np.argsort(outputs[:, -1], kind="stable")]
-    return list(dict.fromkeys(int(order[k]) for k in (0, len(order) - 1)))
 
 
 def _explain(model: TableModel, row: int) -> RowExplanation:

@@ -56,7 +56,9 @@ def limit_memory(size: int) -> None:
     import resource
 
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    limit = _data_size() + size
+    lines = Path("/proc/self/status").read_text().splitlines()
+    used = next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmData:"))  # as the limit counts it
+    limit = used + size
     resource.setrlimit(resource.RLIMIT_DATA, (limit if hard < 0 else min(limit, hard), hard))
 
 
@@ -65,12 +67,6 @@ def is_out_of_memory(problem: BaseException) -> bool:
     if isinstance(problem, MemoryError):
         return True
     return isinstance(problem, RuntimeError) and any(phrase in str(problem) for phrase in _PHRASES)
-
-
-def _data_size() -> int:
-    """Return the bytes of private memory of this process, as the system counts them for the limit."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmData:"))
 
 
 # A folder for files that a session writes and reads again.
