@@ -43,9 +43,11 @@ def mark_growth_step(
     why, where = (entry.get(key) or {} for key in ("why", "where"))
     if partition.net.n_in == 2 and where.get("space") == "input":
         samples = same_mistakes(why, X, scaling)
-        handles += ring_points(ax, *_slice_coordinates(partition, samples), "same mistake", 7.5, 1.1)
+        x, y = _slice_coordinates(partition, samples)
+        handles += ring_points(ax, x, y, "same mistake", 7.5, 1.1)
         typical = _unscale(why["features"], scaling)[None]
-        handles += ring_points(ax, *_slice_coordinates(partition, typical), "typical mistake", 11, 1.8)
+        x, y = _slice_coordinates(partition, typical)
+        handles += ring_points(ax, x, y, "typical mistake", 11, 1.8)
         fold = _unscale(where["fold_point"], scaling)
         if not units and "crease" in entry:  # dashed where the crease was put
             normal = np.asarray(entry["crease"]["normal"], np.float64) / (1.0 if scaling is None else scaling.spread)

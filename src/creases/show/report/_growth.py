@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,9 @@ from creases.show.report._page import ReportSummary, write_page
 from creases.show.report._quality import hardest_rows, headline
 from creases.show.report._slices import Slice, choose_slices, multiply_slices, slice_frame, slices_json, table_rows
 from creases.show.report._subject import map_box
-from creases.tables import RunFile, SavedRun, TableSplit, baselines, data_box, load_run
+from creases.tables import RunFile, SavedRun, Snapshot, baselines, data_box, load_run
 
 if TYPE_CHECKING:
-    from creases.network import Network
     from creases.regions import LinePartition, PlanePartition
 
 
@@ -135,17 +134,16 @@ def _ignore(what: str, done: int, total: int | None) -> None:
 
 def _drop_slices(run: SavedRun, planes: list[Slice], rows: NDArray[np.int64]) -> list[Slice]:
     """Drop slices, except the first and the last, until enough moments of a large network fit."""
-    last = run.snapshots[-1]
     while len(planes) > 2:
-        partitions = _partitions(last.net, planes, run.data)
-        frames = [
-            slice_frame(partition, run.data, planes[k], moment=last.id, number=k, rows=rows)
-            for k, partition in enumerate(partitions)
-        ]
-        if min(TIMES, len(run.snapshots)) * sum(len(zlib.compress(frame)) for frame in frames) <= BUDGET:
+        frames, _ = _encode(run, run.snapshots[-1], planes, rows)
+        if min(TIMES, len(run.snapshots)) * _packed_size(frames) <= BUDGET:
             break
         planes = [*planes[:-2], planes[-1]]
     return planes
+
+
+def _packed_size(frames: Mapping[str, bytes]) -> int:
+    return sum(len(zlib.compress(frame)) for frame in frames.values())
 
 
 def _replay(
@@ -161,27 +159,30 @@ def _replay(
     selected = order[: max(1, FRAMES // max(1, len(planes)))]
     for number, moment in enumerate(selected, 1):
         progress("mapping the network", number, len(selected))
-        partitions = _partitions(moment.net, planes, run.data)
-        of_moment = {
-            f"{moment.id}/{k}" if k else f"{moment.id}": slice_frame(
-                partition, run.data, planes[k] if planes else None, moment=moment.id, number=k, rows=rows
-            )
-            for k, partition in enumerate(partitions)
-        }
-        used += sum(len(zlib.compress(frame)) for frame in of_moment.values())
+        of_moment, partition = _encode(run, moment, planes, rows)
+        used += _packed_size(of_moment)
         if used > BUDGET and moments:
             break
         frames |= of_moment
-        moments[moment.id] = moment_json(moment, run.history, partitions[0].count)
-        last = partitions[0] if last is None else last
+        moments[moment.id] = moment_json(moment, run.history, partition.count)
+        last = partition if last is None else last
     assert last is not None
     return frames, [moments[moment.id] for moment in run.snapshots if moment.id in moments], last
 
 
-def _partitions(net: Network, planes: Sequence[Slice], data: TableSplit) -> list[LinePartition | PlanePartition]:
-    if not planes:
-        return [map_box(net, np.array(data_box(data.problem.X)))]
-    return [plane(net, cut.box, cut.origin, cut.basis) for cut in planes]
+def _encode(
+    run: SavedRun, moment: Snapshot, planes: Sequence[Slice], rows: NDArray[np.int64]
+) -> tuple[dict[str, bytes], LinePartition | PlanePartition]:
+    """Return the frames of a moment by name, and its partition on the first slice, or of its one input."""
+    partitions: list[LinePartition | PlanePartition] = [
+        plane(moment.net, cut.box, cut.origin, cut.basis) for cut in planes
+    ]
+    partitions = partitions or [map_box(moment.net, np.array(data_box(run.data.problem.X)))]
+    frames = {}
+    for k, partition in enumerate(partitions):
+        cut, about = planes[k] if planes else None, {"moment": moment.id, "number": k}
+        frames[f"{moment.id}/{k}" if k else f"{moment.id}"] = slice_frame(partition, run.data, cut, rows=rows, **about)
+    return frames, partitions[0]
 
 
 def _choose_rows(run: SavedRun, predictions: Any) -> NDArray[np.int64]:

@@ -58,18 +58,23 @@ def _unit(run: SavedRun) -> str:
 def _importance(run: SavedRun, weights: Mapping[str, float]) -> Section:
     """Return a bar for each column: the mean size of its coefficient times its standard deviation."""
     listed = list(weights.items())
-    top = listed[0][1] or 1.0
     text = (
         f"How far a typical change of the column moves the prediction, {_unit(run)}: the mean absolute "
         "coefficient over the training rows times the standard deviation of the column."
     )
     if len(listed) > MAX_BARS:
         text += f" The {MAX_BARS} most important of {plural(len(listed), 'column')}."
-    bars = [
-        {"name": name, "share": size / top, "text": format_number(size), "main": k < 2}
-        for k, (name, size) in enumerate(listed[:MAX_BARS])
-    ]
+    bars = _bars(listed[:MAX_BARS], main=2)
     return {"title": "Most important columns", "text": text, "bars": bars}
+
+
+def _bars(sizes: Sequence[tuple[str, float]], main: int = 0) -> list[dict[str, Any]]:
+    """Return bars of names with their sizes, the largest first; the main ones stand out."""
+    top = sizes[0][1] or 1.0
+    return [
+        {"name": name, "share": size / top, "text": format_number(size), "main": k < main}
+        for k, (name, size) in enumerate(sizes)
+    ]
 
 
 def _interactions(run: SavedRun) -> list[Section]:
@@ -80,7 +85,7 @@ def _interactions(run: SavedRun) -> list[Section]:
     if not pairs:
         return []
     text = f"Pairs of columns where the effect of one depends on the value of the other, {_unit(run)}."
-    bars = [{"name": f"{a} × {b}", "share": size / pairs[0][2], "text": format_number(size)} for a, b, size in pairs]
+    bars = _bars([(f"{a} × {b}", size) for a, b, size in pairs])
     return [{"title": "Interactions", "text": text, "bars": bars}]
 
 

@@ -97,9 +97,8 @@ def script(spec: Mapping[str, Any], live: LiveRun) -> str:
     by_itself = live.history.ended and all(done is True for done in live.log)
     growth = "history = experiment.run()\n" if by_itself else _steered_growth(live)
     imports += ["from creases.growth import GrowthConfig", "from creases.tables import Experiment"]
-    options = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in live.config.to_dict().items()
-    }
+    chosen = live.settings.config.to_dict().items()
+    options = {name: tuple(value) if isinstance(value, list) else value for name, value in chosen}
     config = ", ".join(f"{name}={value!r}" for name, value in options.items())  # without defaults
     title = "".join(letter for letter in live.data.problem.name if letter not in '"\\\n')[:80]  # they end a docstring
     others = "import numpy as np\nimport torch\n" if "np." in problem else "import torch\n"

@@ -9,7 +9,6 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from creases.errors import CreasesError, RequestError
-from creases.growth import GrowthConfig
 from creases.problems import Problem
 from creases.show._viewer._run import epochs_json, moment_json, record_json, run_json
 from creases.show.report._slices import Slice, choose_slices, multiply_slices, slice_frame, slices_json
@@ -70,11 +69,6 @@ class LiveRun:
         self.run.before_decision.append(self._mark)
         self.run.start()
         self.snapshots.start(self._experiment.model)
-
-    @property
-    def config(self) -> GrowthConfig:
-        """Options of the run."""
-        return self.settings.config
 
     @property
     def history(self) -> History:

@@ -196,14 +196,15 @@ def _check_size(problem: Problem, limits: Limits) -> None:
         raise RequestError(
             f"{problem.name} has {n} rows; at least {MIN_ROWS} are needed for training, validation and test"
         )
-    if n > limits.rows:
-        raise _too_many(problem.name, f"{n} rows (limit {limits.rows})")
-    if d > limits.columns:
-        raise _too_many(problem.name, f"{d} columns of numbers (limit {limits.columns})")
-    if n * d > limits.numbers:
-        raise _too_many(problem.name, f"{n} x {d} numbers (limit {limits.numbers})")
-    if problem.classes is not None and len(problem.classes) > limits.classes:
-        raise _too_many(problem.name, f"{len(problem.classes)} classes (limit {limits.classes})")
+    classes = len(problem.classes or ())
+    for count, most, what in (
+        (n, limits.rows, f"{n} rows"),
+        (d, limits.columns, f"{d} columns of numbers"),
+        (n * d, limits.numbers, f"{n} x {d} numbers"),
+        (classes, limits.classes, f"{classes} classes"),
+    ):
+        if count > most:
+            raise _too_many(problem.name, f"{what} (limit {most})")
 
 
 def _too_many(name: str, what: str) -> RequestError:
