@@ -29,12 +29,12 @@ function shade(share: number): RGB {
   return blend(ground, rgb(classColor(share < 0 ? 0 : 1, dark.value)), STRENGTH * Math.abs(share));
 }
 
-/** Ink or paper, whichever is farther from a color in lightness. */
+/** Ink or paper, whichever has more contrast with a color, nearly as WCAG defines it. */
 function readable(color: RGB): string {
-  const light = ([r, g, b]: RGB) => 0.2126 * r + 0.7152 * g + 0.0722 * b;
   const { ink, paper: ground } = paper(dark.value);
-  const away = (other: RGB) => Math.abs(light(other) - light(color));
-  return away(rgb(ink)) > away(ground) ? ink : css(ground);
+  const light = (one: RGB) => one.reduce((sum, part, k) => sum + [0.2126, 0.7152, 0.0722][k] * (part / 255) ** 2.2, 0.05);
+  const contrast = (one: RGB) => Math.max(light(one) / light(color), light(color) / light(one));
+  return contrast(rgb(ink)) > contrast(ground) ? ink : css(ground);
 }
 
 function Cells({ title, down, across, values, texts, limit, note }: CellsData) {

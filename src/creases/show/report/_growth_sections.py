@@ -12,7 +12,7 @@ import numpy as np
 
 from creases._document import Document, Section, group_sections, table
 from creases._text import format_number, plural
-from creases._typing import Floats
+from creases._typing import Floats, Ints
 from creases._versions import version
 from creases.errors import InputError
 from creases.show.report._network_sections import network_sections
@@ -112,9 +112,30 @@ def _effect_charts(run: SavedRun, weights: Mapping[str, float]) -> Section:
 
 def _chart(effect: NumberEffect | CategoryEffect) -> dict[str, Any]:
     """Return the chart of an effect: curves over numbers, bars or points over categories and over two values."""
+    if isinstance(effect, NumberEffect) and len(np.unique(effect.values)) == 2:
+        effect = _two_categories(effect)
+    one = len(effect.outputs) == 1
+    names: list[dict[str, Any]] = [{} if one else {"name": name} for name in effect.outputs]
+    title, axis, drawn = effect.column, dict[str, Any](name=effect.column), list[dict[str, Any]]()
     if isinstance(effect, CategoryEffect):
-        return _category_chart(effect)
-    return _category_chart(_two_categories(effect)) if len(np.unique(effect.values)) == 2 else _number_chart(effect)
+        count, kind = len(effect.categories), "bars" if one else "points"
+        axis |= {"range": [-0.6, count - 0.4], "labels": list(effect.categories)}
+        drawn += [series(kind, range(count), effect.mean[:, k], k, **name) for k, name in enumerate(names)]
+    else:
+        for row in _spread(len(effect.starts) - 1, CURVES) if one else ():
+            x, y = effect.curve(int(row))
+            inner = _spread(len(x), KNOTS)
+            drawn.append(series("line", x[inner], y[inner, 0], faint=True))
+        kept, marks = _spread(len(effect.grid), KNOTS), len(effect.grid) <= MARKS
+        for k, name in enumerate(names):
+            drawn.append(series("line", effect.grid[kept], effect.mean[kept, k], k, marks=marks, **name))
+        title += f" ({plural(len(effect.grid) - 2, 'breakpoint')})"
+    return {"title": title, "x": axis, "y": {"name": effect.outputs[0] if one else "class score"}, "series": drawn}
+
+
+def _spread(count: int, most: int) -> Ints:
+    """Return at most so many of the numbers below a count, evenly spread from the first to the last."""
+    return np.unique(np.linspace(0, count - 1, min(most, count)).astype(int))
 
 
 def _two_categories(effect: NumberEffect) -> CategoryEffect:
@@ -123,37 +144,6 @@ def _two_categories(effect: NumberEffect) -> CategoryEffect:
     ends = np.stack([effect.heights[effect.starts[:-1]], effect.heights[effect.starts[1:] - 1]], axis=1)
     low, high = map(format_number, values.tolist())
     return CategoryEffect(effect.column, effect.outputs, (low, high), counts, ends)
-
-
-def _number_chart(effect: NumberEffect) -> dict[str, Any]:
-    one = len(effect.outputs) == 1
-    grid, mean = effect.grid, effect.mean
-    keep = np.unique(np.linspace(0, len(grid) - 1, min(KNOTS, len(grid))).astype(int))
-    drawn: list[dict[str, Any]] = []
-    if one:
-        for row in np.linspace(0, len(effect.starts) - 2, min(CURVES, len(effect.starts) - 1)).astype(int):
-            x, y = effect.curve(int(row))
-            inner = np.unique(np.linspace(0, len(x) - 1, min(KNOTS, len(x))).astype(int))
-            drawn.append(series("line", x[inner], y[inner, 0], faint=True))
-    few = len(grid) <= MARKS
-    for k, name in enumerate(effect.outputs):
-        drawn.append(series("line", grid[keep], mean[keep, k], k, marks=few, **({} if one else {"name": name})))
-    bends = plural(len(grid) - 2, "breakpoint")
-    return {"title": f"{effect.column} ({bends})", "x": {"name": effect.column}, "y": _y_axis(effect), "series": drawn}
-
-
-def _category_chart(effect: CategoryEffect) -> dict[str, Any]:
-    one, count = len(effect.outputs) == 1, len(effect.categories)
-    drawn = [
-        series("bars" if one else "points", range(count), effect.mean[:, k], k, **({} if one else {"name": name}))
-        for k, name in enumerate(effect.outputs)
-    ]
-    axis = {"name": effect.column, "range": [-0.6, count - 0.4], "labels": list(effect.categories)}
-    return {"title": effect.column, "x": axis, "y": _y_axis(effect), "series": drawn}
-
-
-def _y_axis(effect: NumberEffect | CategoryEffect) -> dict[str, str]:
-    return {"name": effect.outputs[0] if len(effect.outputs) == 1 else "class score"}
 
 
 # The smallest changes that would change the decisions that are closest to another one.

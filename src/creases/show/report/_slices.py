@@ -201,13 +201,18 @@ def multiply_slices(net: Network, data: TableSplit, first: Slice) -> tuple[str, 
 
 def slice_along_columns(data: TableSplit, i: int, j: int) -> Slice:
     """Return the plane along two columns; the others are at their medians, or most frequent categories."""
-    X, names = data.problem.X, data.problem.features
     origin, fixed = _typical_input(data, (i, j))
-    basis = np.zeros((X.shape[1], 2))
-    origin[[i, j]] = 0.0
+    return axis_slice(data.problem.features, i, j, origin, data_box(data.problem.X[:, [i, j]]), fixed, fills=True)
+
+
+def axis_slice(
+    names: Sequence[str], i: int, j: int, origin: Floats, box: Any, fixed: str, *, fills: bool = False
+) -> Slice:
+    """Return the plane along two inputs through a point (d,)."""
+    basis = np.zeros((len(origin), 2))
     basis[i, 0] = basis[j, 1] = 1.0
-    box = np.array(data_box(X[:, [i, j]]))
-    return Slice(f"{names[i]} × {names[j]}", origin, basis, box, (names[i], names[j]), fixed, fills=True)
+    start = np.where(basis.any(axis=1), 0.0, origin)
+    return Slice(f"{names[i]} × {names[j]}", start, basis, np.array(box), (names[i], names[j]), fixed, fills=fills)
 
 
 def slice_of_variation(net: Network, data: TableSplit) -> Slice:

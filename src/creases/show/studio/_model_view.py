@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from creases.show.report._maps import NETWORKS, output_classes, samples_json
 from creases.show.report._page import run_without_growth
 from creases.show.report._slices import (
     Slice,
+    axis_slice,
     slice_along_columns,
     slice_through_rows,
     slices_json,
@@ -179,15 +181,10 @@ class ModelView:
 
     def _cut(self, i: int, j: int) -> Slice:
         """Return the plane along two inputs; the others are in the middle of their range."""
-        first, second = self._features[i], self._features[j]
-        low, high = self._ends
-        middle = (low + high) / 2
-        origin, basis = np.full(self.net.n_in, middle), np.zeros((self.net.n_in, 2))
-        origin[[i, j]] = 0.0
-        basis[i, 0] = basis[j, 1] = 1.0
-        several = self.net.n_in > 2
-        name, fixed = (f"{first} × {second}", f"all other inputs = {middle:g}") if several else ("", "")
-        return Slice(name, origin, basis, np.array([self._ends] * 2), (first, second), fixed)
+        middle = sum(self._ends) / 2
+        fixed, origin = f"all other inputs = {middle:g}", np.full(self.net.n_in, middle)
+        cut = axis_slice(self._features, i, j, origin, [self._ends] * 2, fixed)
+        return cut if self.net.n_in > 2 else replace(cut, name="", fixed="")
 
 
 def _read_content(name: str, content: Any, limits: Limits) -> Network:
