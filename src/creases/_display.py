@@ -19,7 +19,7 @@ def provide_display(**homes: str) -> None:
 
 
 class Described:
-    """A result with ``describe()``, which notebooks show as a card."""
+    """A result that notebooks show as a card: what ``describe()`` says, or as it is printed."""
 
     def _repr_html_(self) -> str:
         return to_html(self)

@@ -7,7 +7,6 @@ from typing import Any
 
 from torch import nn
 
-from creases._display import Described
 from creases._document import Document, facts
 from creases._text import OneLine, plural
 from creases.certify.proofs import Proof
@@ -40,7 +39,7 @@ class Undecided:
     linear: tuple[int, ...]  #: on one side at all samples
 
 
-class Record(Described, OneLine):
+class Record(OneLine):
     """A result with a model."""
 
     def to_dict(self: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from sklearn.metrics import precision_recall_fscore_support
 
 import creases
 from creases.growth import GrowthConfig
-from creases.show.report._growth_sections import _category_chart, _chart, _number_chart
+from creases.show.report._growth_sections import _chart
 from creases.show.report._quality import confidence_sections, error_sections, quality_sections, scores_section
 from creases.tables import Baseline, TableSplit, baselines, effects, parse_table
 from creases.tables._scores.baselines import score_outputs
@@ -89,12 +89,12 @@ def test_calibration_has_the_frequency_of_the_second_class_in_each_bin(birds):
 def test_charts_of_effects_end_at_the_limits_of_the_column_and_have_a_place_for_every_category(birds):
     problem = birds.data.problem
     names = {"names": problem.encoding.input_names, "classes": problem.classes}
-    chart = _number_chart(effects(birds.net, problem.X, "size", **names))
+    chart = _chart(effects(birds.net, problem.X, "size", **names))
     line = chart["series"][-1]
     assert [line["x"][0], line["x"][-1]] == pytest.approx([problem.X[:, 0].min(), problem.X[:, 0].max()], rel=1e-4)
     fall = 4 * (line["x"][-1] - line["x"][0])  # of the log-odds of small
     assert line["y"][0] - line["y"][-1] == pytest.approx(fall, rel=1e-3)
-    chart = _category_chart(effects(birds.net, problem.X, "place", **names))
+    chart = _chart(effects(birds.net, problem.X, "place", **names))
     assert chart["x"]["labels"] == ["x", "y", "z"]
     assert len(set(chart["series"][0]["y"])) == 1  # it has no effect
 

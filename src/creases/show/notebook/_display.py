@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from creases._display import Described
 from creases._document import Document
 from creases._text import plural
 from creases.errors import InputError
@@ -157,9 +158,14 @@ def to_html(result: Any) -> str:
     """
     if hasattr(result, "get_params") and hasattr(result, "kinds"):
         return estimator_html(result)
-    if not isinstance(result, Piece) and not hasattr(result, "describe"):
+    if isinstance(result, Piece):
+        document = describe_piece(result)
+    elif hasattr(result, "describe"):
+        document = result.describe()
+    elif isinstance(result, Described):
+        document = Document(type(result).__name__, "", [{"title": "", "code": str(result)}])
+    else:
         raise InputError("result", "be a result of creases or an estimator", type(result).__name__)
-    document = describe_piece(result) if isinstance(result, Piece) else result.describe()
     return card.card(document.title, *document_parts(document, _picture_of(result)))
 
 

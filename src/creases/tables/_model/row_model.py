@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from numpy.typing import NDArray
 
-from creases._display import describe, to_html
+from creases._display import Described, describe
 from creases._document import Document
 from creases._files import write_json
 from creases._text import plural
@@ -39,7 +39,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class RowModel(RowFunction):
+class RowModel(Described, RowFunction):
     """A function of the rows of a table, with the names, classes and units of its columns.
 
     What :class:`TableModel` (curves, planes and units) and :class:`GrownModel` (a network) share; predictions,
@@ -299,9 +299,6 @@ class RowModel(RowFunction):
     def describe(self) -> Document:
         """Return what is said of the model: its scores beside others, the model in words, how it came about."""
         return describe(self)
-
-    def _repr_html_(self) -> str:
-        return to_html(self)
 
 
 def model_to_dict(model: RowModel) -> dict[str, Any]:

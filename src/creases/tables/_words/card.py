@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from creases._display import Described
-from creases._document import Document
 from creases._text import common_decimals, format_fixed, format_percent, format_value
 from creases._typing import Floats, Ints
 from creases.errors import InputError
@@ -191,10 +190,6 @@ class PointsCard(Described):
         for entry in self.entries:
             lines += ["", *self._entry_lines(entry)]
         return [*lines, "", *self._notes()]
-
-    def describe(self) -> Document:
-        """Return the card as it is printed."""
-        return Document("Card of points", "", [{"title": "Card", "code": str(self)}], self.to_dict())
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

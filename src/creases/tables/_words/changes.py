@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from creases._display import Described
-from creases._document import Document
 from creases._text import format_percent, format_value
 from creases._typing import Bools, Floats
 from creases._validation import check_count, check_number, check_vector
@@ -315,10 +314,6 @@ class RowChanges(Described):
     lower_bound: float  #: no change of the allowed columns is smaller; infinite where none exists
     fixed: tuple[str, ...] = ()  #: columns that were not allowed to change
 
-    def describe(self) -> Document:
-        """Return the answers in words."""
-        return Document("Another prediction", "", [{"title": "Changes", "text": str(self)}])
-
     @property
     def complete(self) -> bool:
         """Whether all smaller changes were searched: the first answer is the smallest, or there is none."""
@@ -377,10 +372,6 @@ class Changes(Described):
     """What would have to change for other predictions of rows; print it, or take the answers of one row."""
 
     rows: tuple[RowChanges, ...]
-
-    def describe(self) -> Document:
-        """Return the answers in words."""
-        return Document("Other predictions", "", [{"title": "Changes", "text": str(self)}])
 
     def __len__(self) -> int:
         """Return the number of rows."""
