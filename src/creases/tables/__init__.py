@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from creases.tables._reading.table import parse_table as parse_table
     from creases.tables._reading.table import read_table as read_table
     from creases.tables._scores.baselines import Baseline as Baseline
-    from creases.tables._scores.baselines import Comparison as Comparison
     from creases.tables._scores.baselines import baseline_warnings as baseline_warnings
     from creases.tables._scores.baselines import baselines as baselines
     from creases.tables._scores.baselines import compare_models as compare_models
