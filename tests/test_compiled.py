@@ -16,7 +16,7 @@ from creases.lab._training.kernel import forward, work
 def test_a_kernel_is_stamped_with_all_sources_of_its_room() -> None:
     stamp = source_stamp(work.py_func)  # type: ignore[attr-defined]
     names = {name for name, _, _ in stamp}
-    assert {"kernel.py", "task.py", "_simd.py", "_sweep.py"} <= names
+    assert {"kernel.py", "train.py", "_simd.py", "_sweep.py"} <= names
     assert stamp == source_stamp(forward.py_func)  # type: ignore[attr-defined]
     assert work.compiled._cache._cache_file._source_stamp == stamp  # type: ignore[attr-defined]
 

@@ -10,7 +10,8 @@ from contextlib import ExitStack
 import numpy as np
 import pytest
 
-from creases._files import load_npy, open_npz, parse_json, read_npy_header, write_atomically
+from creases._files import open_npz, parse_json, read_npy_header, write_atomically
+from creases.cli._arguments import read_npy
 from creases.errors import FileError
 
 #: Writes a file and waits in the middle of it.
@@ -155,13 +156,13 @@ def test_an_array_that_claims_more_than_its_file_holds_is_refused(tmp_path):
     path = tmp_path / "x.npy"
     np.save(path, np.arange(6.0).reshape(2, 3))
     assert read_npy_header(path) == ((2, 3), np.dtype(float))
-    np.testing.assert_array_equal(load_npy(path), [[0, 1, 2], [3, 4, 5]])
+    np.testing.assert_array_equal(read_npy(path, "x"), [[0, 1, 2], [3, 4, 5]])
     intact = path.read_bytes()
     damaged = [intact[:-1], intact[:20], b"", intact.replace(b"(2, 3), }         ", b"(2, 99999999999), }"[:18], 1)]
     for content in damaged:
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=r"."):
-            load_npy(path)
+        with pytest.raises(FileError, match=r"cannot read .*x\.npy as an \.npy file of numbers: ."):
+            read_npy(path, "x")
 
 
 def test_json_of_endless_brackets_raises_a_value_error():

@@ -47,7 +47,7 @@ NO_CALLS = {
     "takes a function, or no arguments, or is a part of others": """
         active_theme amount_colormap apply_theme class_color compile_kernels
         get_axes make_problem mark_points names new_figure new_grid
-        plane_height readable_color style_context tint""",
+        plane_height readable_color short_names style_context tint""",
 }
 
 

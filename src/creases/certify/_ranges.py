@@ -281,11 +281,11 @@ def _of_search(
             left -= 1
         found[index] = extremes[0], extremes[1]
     for index, (least, most) in found.items():
-        low[index], minimum[index], argmin[index] = -least.upper, -least.lower, least.where
+        low[index], minimum[index], argmin[index] = 0.0 - least.upper, 0.0 - least.lower, least.where  # never -0
         high[index], maximum[index], argmax[index] = most.upper, most.lower, most.where
         if quantity == "differences":
             back = index[::-1]
-            low[back], minimum[back], argmin[back] = -most.upper, -most.lower, most.where
+            low[back], minimum[back], argmin[back] = 0.0 - most.upper, 0.0 - most.lower, most.where
             high[back], maximum[back], argmax[back] = least.upper, least.lower, least.where
     report("bounding outputs", len(objectives), len(objectives))
     return (low, minimum, argmin, maximum, argmax, high), _range_proof(net, domain, quantity, found)

@@ -192,15 +192,18 @@ def _encode_targets(problem: Problem, lookups: Sequence[int], rows: Ints) -> tup
 
     The first (len(rows), k) are for the rows to fit to, each by the others of five folds; the second (n, k) for all.
     """
+    from sklearn.model_selection import KFold
     from sklearn.preprocessing import TargetEncoder
 
     y, classes = problem.y, problem.classes
     targets = [y] if classes is None else [(y == k).astype(np.float64) for k in range(len(classes) == 2, len(classes))]
     codes, trained, known = problem.X[:, [*lookups]], [], []
     for target in targets if lookups else []:
-        encoder = TargetEncoder(target_type="continuous", random_state=0)
-        trained.append(encoder.fit_transform(codes[rows], target[rows]))
-        known.append(encoder.transform(codes))
+        encoder, parts = TargetEncoder(target_type="continuous"), np.zeros((len(rows), len(lookups)))
+        for others, part in KFold(5, shuffle=True, random_state=0).split(rows):
+            parts[part] = encoder.fit(codes[rows[others]], target[rows[others]]).transform(codes[rows[part]])
+        trained.append(parts)
+        known.append(encoder.fit(codes[rows], target[rows]).transform(codes))
     return np.hstack([np.zeros((len(rows), 0)), *trained]), np.hstack([np.zeros((len(y), 0)), *known])
 
 

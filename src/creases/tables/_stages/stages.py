@@ -228,13 +228,9 @@ def _drop_chance_planes(candidate: Candidate, curves: Candidate, folds: Folds, i
     alone = {pair: loss_without([pair]) for pair in added}
     order = sorted(added, key=lambda pair: alone[pair][0] / max(alone[pair][1], 1e-300))
     chance = next((order[:n] for n in range(len(order), 0, -1) if loss_without(order[:n])[0] <= 0), [])
-    if not chance:
-        return candidate
-    bases = [
-        replace(fit.basis, planes=tuple(plane for plane in fit.basis.planes if plane.hinges not in chance))
-        for fit in candidate.fits
-    ]
-    return _on_folds(candidate.stage, folds, inputs, bases.__getitem__, curves.fits)
+    planes = [tuple(plane for plane in fit.basis.planes if plane.hinges not in chance) for fit in candidate.fits]
+    bases = [replace(fit.basis, planes=rest) for fit, rest in zip(candidate.fits, planes, strict=True)]
+    return _on_folds(candidate.stage, folds, inputs, bases.__getitem__, curves.fits) if chance else candidate
 
 
 def _unit_candidates(rows: Rows, folds: Folds, inputs: Inputs, judged: list[Candidate]) -> list[Candidate]:
