@@ -40,8 +40,8 @@ def test_whole_values_of_two_inputs_are_no_classes(run, tmp_path, monkeypatch):
     np.savez(tmp_path / "table.npz", X=X, y=np.round(9 + 5 * X[:, 0]))
     words = ["--task", "regression", "--budget", "2", "--out", "grown"]
     assert run("grow", "table.npz", "--target", "y", *words).exit_code == 0
-    drawn = {}
-    monkeypatch.setattr(Stage, "_draw_curves", lambda stage, ax, shot: drawn.update(y=stage.scene.y))
+    drawn, draw = {}, Stage.picture
+    monkeypatch.setattr(Stage, "picture", lambda stage, shot: drawn.update(y=stage.scene.y) or draw(stage, shot))
     result = run("animate", "grown", "--dpi", "30", "--frames", "1")
     assert result.exit_code == 0, result.output
     assert drawn == {"y": None}

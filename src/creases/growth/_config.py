@@ -222,14 +222,14 @@ class GrowthConfig(ModelOptions):
         if not (is_name or isinstance(self.optimizer, optim.Optimizer) or callable(self.optimizer)):
             expected = "be 'adamw', an optimizer, or a function that makes one"
             raise InputError("optimizer", expected, repr(self.optimizer))
-        if self.lr != "auto":
+        if not isinstance(self.lr, str) or self.lr != "auto":
             check_number(self.lr, "lr", above=0)
-        if self.weight_decay != "auto":
+        if not isinstance(self.weight_decay, str) or self.weight_decay != "auto":
             check_number(self.weight_decay, "weight_decay", least=0)
-        if self.batch_size not in (None, "auto"):
-            value = self.batch_size
-            if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 1:
-                raise InputError("batch_size", "be 'auto', None (all samples) or a positive integer", repr(value))
+        value = self.batch_size
+        is_count = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+        if not (value is None or is_count or (isinstance(value, str) and value == "auto")):
+            raise InputError("batch_size", "be 'auto', None (all samples) or a positive integer", repr(value))
         check_choice(self.keep, ("auto", "best", "last"), "keep")
         check_choice(self.loop, ("auto", "explained", "sized"), "loop")
         object.__setattr__(self, "hidden", _check_hidden(self.hidden))

@@ -7,9 +7,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from creases.tables._stages import penalized
-from creases.tables._stages.basis import Basis, CurveBasis
+from creases.tables._stages.basis import CurveBasis
 from creases.tables._stages.families import NORMAL, Classes
-from creases.tables._stages.penalized import Fit, Shape, project, shape_rows
+from creases.tables._stages.penalized import Basis, Fit, Shape, project, shape_rows
 from creases.tables._stages.rows import Rows
 
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from creases.tables._stages.model import Reason, Units
+from creases.tables._stages.basis import Reason
+from creases.tables._stages.model import Units
 from creases.tables._words.model_text import describe_model
 from readable_models import make_model
 

@@ -127,7 +127,7 @@ def make_table(
     labels = None if classes is None else tuple(map(str, classes))
     if labels is not None and len(labels) != max(work.n_out, 2):
         raise InputError("classes", f"be {max(work.n_out, 2)}, as the network's outputs decide", f"{len(labels)}")
-    m, name = work.n_out, target or "output"
+    m, name = work.n_out, (target or "output") if labels is None else ""
     mix, shown = np.eye(m), (name,) if m == 1 else tuple(f"{name} {k}" for k in range(m))
     if labels is not None and len(labels) == 2:
         mix, shown = (np.array([[-1.0, 1.0]]) if m == 2 else np.eye(1)), (f"log-odds of {labels[1]}",)

@@ -13,8 +13,6 @@ from creases._schema import expect
 from creases._typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from creases.tables._stages.model import Reason
-    from creases.tables._stages.pairs import PurePair
     from creases.tables._stages.rows import Rows
 
 #: Power of the distance between neighbouring knots that a hinge is penalized by.
@@ -248,6 +246,21 @@ class CurveBasis:
         return np.unique(np.concatenate([self.knots[j], self.ramps[j].reshape(-1), middle]))
 
 
+@dataclass(frozen=True)
+class Reason:
+    """Why a unit was grown: rows that the model before it mispredicted alike."""
+
+    row: int | None  #: number of the typical row in the table; None where rows have none
+    count: int  #: different rows that were mispredicted like it
+    errors: tuple[float, ...]  #: (m,) of values: by how much these were predicted too low, on average; () of classes
+    classes: tuple[int, int] | None  #: that they were assigned to, and their own; None of values
+    side: float  #: input of the unit's relu at the typical row: above 0 the unit is active there
+
+    def check(self) -> None:
+        """Raise ValueError where it has numbers that are not finite."""
+        expect(bool(np.isfinite([self.side, *self.errors]).all()), "the side or errors of a reason are not finite")
+
+
 @dataclass(frozen=True, eq=False)
 class HiddenUnits:
     """Units ``relu(u @ weights.T + biases)`` that read many columns, scaled to mean 0 and deviation 1."""
@@ -285,44 +298,6 @@ class HiddenUnits:
         reasons = tuple(self.reasons[k] for k in kept.tolist()) if self.reasons else ()
         weights, biases, mean, deviation = self.weights[kept], self.biases[kept], self.mean[kept], self.deviation[kept]
         return HiddenUnits(self.knots, weights, biases, mean, deviation, reasons)
-
-
-@dataclass(frozen=True, eq=False)
-class Basis:
-    """The functions of encoded rows whose weighted sum is a model: of single columns, then of pairs, then units."""
-
-    curves: CurveBasis
-    planes: tuple[PurePair, ...] = ()
-    units: HiddenUnits | None = None
-
-    @cached_property
-    def places(self) -> tuple[slice, ...]:
-        """Where the functions of each plane are, and then those of the units if there are any."""
-        sizes = [len(self.curves.penalty), *map(len, self.planes), *([len(self.units)] if self.units else [])]
-        ends = np.cumsum(sizes).tolist()
-        return tuple(map(slice, ends[:-1], ends[1:]))
-
-    @cached_property
-    def blocks(self) -> Ints:
-        """(p,) The number of each function's penalty: those with the same number are shrunk alike.
-
-        Each plane has one, and all units have one.
-        """
-        sizes = [place.stop - place.start for place in self.places]
-        first = self.curves.blocks.max() + 1
-        return np.append(self.curves.blocks, first + np.repeat(np.arange(len(sizes)), sizes))
-
-    @cached_property
-    def penalty(self) -> Floats:
-        """(p,) The function's own factor of its penalty."""
-        penalty = self.curves.penalty
-        return np.append(penalty, np.ones(self.places[-1].stop - len(penalty) if self.places else 0))
-
-    def __call__(self, X: Floats) -> Floats:
-        """Return the functions (n, p) at rows X (n, d)."""
-        F = self.curves(X)
-        units = [self.units(X)] if self.units else []
-        return np.hstack([F, *(plane(X, F) for plane in self.planes), *units]) if self.places else F
 
 
 # Functions of one input that are straight between knots.

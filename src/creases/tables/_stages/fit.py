@@ -11,13 +11,13 @@ import numpy as np
 from creases._typing import Floats, Ints
 from creases.tables._split.rows import UniqueRows, fold_weights
 from creases.tables._split.split import least_keys, mix, row_keys
-from creases.tables._stages.basis import Basis, CurveBasis, HiddenUnits, PiecewiseLinear
+from creases.tables._stages.basis import CurveBasis, HiddenUnits, PiecewiseLinear
 from creases.tables._stages.families import NORMAL, Classes, Family, Power, Quantile, Targets, parse_family
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.level_effects import LevelEffects, add_effects, fit_effects
 from creases.tables._stages.model import Curve, CurveModel, Plane, Units
 from creases.tables._stages.pairs import PurePair, project_out
-from creases.tables._stages.penalized import STEPS, Fit, fit_penalized, imitate, mean_functions, refit
+from creases.tables._stages.penalized import STEPS, Basis, Fit, fit_penalized, imitate, mean_functions, refit
 from creases.tables._stages.rows import Rows, RowSource, mean_with_error
 from creases.tables._stages.simplify import eliminate, select_functions
 from creases.tables._stages.stages import (

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from creases._typing import Floats, Ints
-from creases.tables._stages.basis import Basis
 from creases.tables._stages.inputs import Inputs
-from creases.tables._stages.penalized import LARGEST, LEAST, Fit, fit_penalized
+from creases.tables._stages.penalized import LARGEST, LEAST, Basis, Fit, fit_penalized
 from creases.tables._stages.rows import Rows
 from creases.tables._stages.stages import Candidate, compare, curve_basis
 

@@ -14,7 +14,14 @@ from creases._schema import expect
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.tables._folder.records import read_record, write_record
-from creases.tables._stages.basis import PiecewiseLinear, add_functions, check_knots, spread_changes, spread_inputs
+from creases.tables._stages.basis import (
+    PiecewiseLinear,
+    Reason,
+    add_functions,
+    check_knots,
+    spread_changes,
+    spread_inputs,
+)
 from creases.tables._stages.families import Link, apply_link, parse_family
 from creases.tables._stages.pairs import PairHinges
 
@@ -95,21 +102,6 @@ class Plane:
     def __call__(self, X: Floats) -> Floats:
         """Return what encoded rows X (n, d) get, (n, m)."""
         return add_margins(self.hinges(X) @ self.weights + self.constant, self.margins, X)
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Why a unit was grown: rows that the model before it mispredicted alike."""
-
-    row: int | None  #: number of the typical row in the table; None where rows have none
-    count: int  #: different rows that were mispredicted like it
-    errors: tuple[float, ...]  #: (m,) of values: by how much these were predicted too low, on average; () of classes
-    classes: tuple[int, int] | None  #: that they were assigned to, and their own; None of values
-    side: float  #: input of the unit's relu at the typical row: above 0 the unit is active there
-
-    def check(self) -> None:
-        """Raise ValueError where it has numbers that are not finite."""
-        expect(bool(np.isfinite([self.side, *self.errors]).all()), "the side or errors of a reason are not finite")
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,6 @@ import numpy as np
 from creases._schema import expect
 from creases._typing import Bools, Floats, Ints
 from creases.tables._stages.basis import (
-    Basis,
     Circle,
     CurveBasis,
     PiecewiseLinear,
@@ -22,7 +21,6 @@ from creases.tables._stages.basis import (
 from creases.tables._stages.knots import spread_knots
 
 if TYPE_CHECKING:
-    from creases.tables._stages.penalized import Fit
     from creases.tables._stages.rows import Rows
 
 #: Cells a side of the table of residuals that a pair of columns is ranked by.
@@ -34,9 +32,6 @@ PRIOR_ROWS = 5.0
 #: Rows with a level that its own curve needs, that a bend of it needs, and that two levels need together.
 CURVE_ROWS, BEND_ROWS, CELL_ROWS = 8, 40, 5
 
-#: Columns whose pairs are ranked.
-MAX_PAIRED = 40
-
 #: Bends of a plane in each of two diagonal directions, at least and of a large table; of a finer one in each of six.
 BENDS, MORE_BENDS = 5, 12
 
@@ -45,9 +40,8 @@ ROWS_PER_BEND = 400
 DIAGONALS = ((1.0, 1.0), (1.0, -1.0))
 MORE_DIAGONALS = (*DIAGONALS, (1.0, 2.0), (1.0, -2.0), (2.0, 1.0), (2.0, -1.0))
 
-#: Rows for each hinge of a finer plane, the fraction of its freedom from which on a plane needs a finer one, and how
-#: many get one at most.
-ROWS_PER_HINGE, SATURATED, MAX_FINER = 20, 0.5, 3
+#: Rows for each hinge of a finer plane.
+ROWS_PER_HINGE = 20
 
 #: Bends of a level's own curve at least and at most.
 LEVEL_BENDS = (3, 20)
@@ -381,52 +375,3 @@ def project_out(A: Floats, Z: Floats) -> Floats:
     gram = A.T @ A
     gram[np.diag_indices_from(gram)] += 1e-6 * np.trace(gram) / len(gram)
     return np.asarray(np.linalg.solve(gram, A.T @ Z))
-
-
-def _largest(fit: Fit, rows: Rows, variables: Sequence[Variable]) -> list[Variable]:
-    """Return the variables, of very many those whose curves say most for rows."""
-    if len(variables) <= MAX_PAIRED:
-        return list(variables)
-    F, feature = fit.basis.curves(rows.X), fit.basis.curves.feature
-    sizes = []
-    for variable in variables:
-        own = np.isin(feature, variable.features)
-        sizes.append(float((F[:, own] @ fit.weights[: len(feature)][own]).var(axis=0).sum()))
-    chosen = np.argsort(-np.array(sizes), kind="stable")[:MAX_PAIRED]
-    return [variables[k] for k in np.sort(chosen)]
-
-
-class PairLibrary:
-    """Hinges of pairs of columns for the same rows, each computed once."""
-
-    def __init__(self, rows: Rows, curves: CurveBasis) -> None:
-        self._rows, self._curves = rows, curves
-        self._purify = Purifier(rows, curves)
-        self._pairs: dict[tuple[int, int, bool], PurePair | None] = {}
-
-    def rank(self, rows: Rows, fit: Fit, variables: Sequence[Variable], count: int) -> list[PurePair]:
-        """Return the pairs of variables that explain most of what a fit leaves unexplained in rows."""
-        residuals = rows.pulls(fit(rows.X))
-        ranked = rank_pairs(rows.X, residuals, rows.weight, _largest(fit, rows, variables))
-        pairs = [self._find(first, second) for _, first, second in ranked[:count]]
-        return [pair for pair in pairs if pair is not None]
-
-    def refine(self, fit: Fit) -> Basis:
-        """Return the planes of a fit, those of two numbers that use most of their freedom with finer ones instead."""
-        planes, m = list(fit.basis.planes), fit.weights.shape[1]
-        used = fit.effective[int(self._curves.blocks.max()) + 1 :]
-        sizes = []
-        for k, (plane, place, freedom) in enumerate(zip(planes, fit.basis.places, used, strict=True)):
-            if plane.hinges.variables[1].kind == "number" and freedom > SATURATED * len(plane) * m:
-                sizes.append((-float(np.square(fit.weights[place]).sum()), k))
-        for _, k in sorted(sizes)[:MAX_FINER]:
-            planes[k] = self._find(*planes[k].hinges.variables, is_fine=True) or planes[k]
-        return Basis(self._curves, tuple(planes)) if sizes else fit.basis
-
-    def _find(self, first: Variable, second: Variable, *, is_fine: bool = False) -> PurePair | None:
-        """Return the hinges of two variables; None where these have too few rows."""
-        key = (int(first.features[0]), int(second.features[0]), is_fine)
-        if key not in self._pairs:
-            hinges = PairHinges.from_rows(self._rows, self._curves, first, second, is_fine=is_fine)
-            self._pairs[key] = self._purify(hinges) if len(hinges.first) else None
-        return self._pairs[key]

@@ -4,16 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import nnls
 
-from creases._typing import Floats
-from creases.tables._stages.basis import Basis
+from creases._typing import Floats, Ints
+from creases.tables._stages.basis import CurveBasis, HiddenUnits
+from creases.tables._stages.pairs import PurePair
 from creases.tables._stages.rows import Rows, RowSource
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """The functions of encoded rows whose weighted sum is a model: of single columns, then of pairs, then units."""
+
+    curves: CurveBasis
+    planes: tuple[PurePair, ...] = ()
+    units: HiddenUnits | None = None
+
+    @cached_property
+    def places(self) -> tuple[slice, ...]:
+        """Where the functions of each plane are, and then those of the units if there are any."""
+        sizes = [len(self.curves.penalty), *map(len, self.planes), *([len(self.units)] if self.units else [])]
+        ends = np.cumsum(sizes).tolist()
+        return tuple(map(slice, ends[:-1], ends[1:]))
+
+    @cached_property
+    def blocks(self) -> Ints:
+        """(p,) The number of each function's penalty: those with the same number are shrunk alike.
+
+        Each plane has one, and all units have one.
+        """
+        sizes = [place.stop - place.start for place in self.places]
+        first = self.curves.blocks.max() + 1
+        return np.append(self.curves.blocks, first + np.repeat(np.arange(len(sizes)), sizes))
+
+    @cached_property
+    def penalty(self) -> Floats:
+        """(p,) The function's own factor of its penalty."""
+        penalty = self.curves.penalty
+        return np.append(penalty, np.ones(self.places[-1].stop - len(penalty) if self.places else 0))
+
+    def __call__(self, X: Floats) -> Floats:
+        """Return the functions (n, p) at rows X (n, d)."""
+        F = self.curves(X)
+        units = [self.units(X)] if self.units else []
+        return np.hstack([F, *(plane(X, F) for plane in self.planes), *units]) if self.places else F
+
 
 # Shapes of curves that hold by construction: rising, falling, convex.
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from creases._typing import Bools, Floats, Ints
-from creases.tables._stages.basis import Basis, CurveBasis
+from creases.tables._stages.basis import CurveBasis
 from creases.tables._stages.knots import round_knots
 from creases.tables._stages.pairs import Purifier
-from creases.tables._stages.penalized import Fit, invert, prediction_forms
+from creases.tables._stages.penalized import Basis, Fit, invert, prediction_forms
 from creases.tables._stages.rows import Rows
 
 #: Effective parameters of a block that is as good as none.

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from creases._typing import Bools, Floats, Ints
-from creases.tables._stages.basis import Basis, CurveBasis, HiddenUnits
+from creases.tables._stages.basis import CurveBasis, HiddenUnits
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.knots import clip_outliers, close_circle, find_ramps, is_rough, quantile_knots
 from creases.tables._stages.model import CurveModel, Step
-from creases.tables._stages.pairs import PairHinges, PairLibrary
-from creases.tables._stages.penalized import STEPS, Fit, fit_penalized
+from creases.tables._stages.pairs import PairHinges, PurePair, Purifier, Variable, rank_pairs
+from creases.tables._stages.penalized import STEPS, Basis, Fit, fit_penalized
 from creases.tables._stages.rows import Rows, mean_with_error
 from creases.tables._stages.simplify import NEGLIGIBLE, drop_idle_functions
 from creases.tables._stages.units import grow_units_of_folds, train_units, unit_knots
@@ -40,6 +40,12 @@ LINEAR_STEPS = 40
 
 #: Numbers of planes to try; the last on tables that are not small, where the one before pays.
 PLANES = (3, 10, 30)
+
+#: Columns whose pairs are ranked.
+MAX_PAIRED = 40
+
+#: Fraction of its freedom from which on a plane needs a finer one, and how many get one at most.
+SATURATED, MAX_FINER = 0.5, 3
 
 #: Functions of curves and planes together with which more or finer planes are tried: time grows with their square.
 MOST_FUNCTIONS = 1_200
@@ -203,12 +209,57 @@ def _plane_candidates(rows: Rows, folds: Folds, inputs: Inputs, curves: Candidat
     return [_drop_chance_planes(each, curves, folds, inputs) if each is best else each for each in result[1:]]
 
 
+def _largest(fit: Fit, rows: Rows, variables: Sequence[Variable]) -> list[Variable]:
+    """Return the variables, of very many those whose curves say most for rows."""
+    F, feature = fit.basis.curves(rows.X), fit.basis.curves.feature
+    sizes = []
+    for variable in variables:
+        own = np.isin(feature, variable.features)
+        sizes.append(float((F[:, own] @ fit.weights[: len(feature)][own]).var(axis=0).sum()))
+    chosen = np.argsort(-np.array(sizes), kind="stable")[:MAX_PAIRED]
+    return [variables[k] for k in np.sort(chosen)]
+
+
+class PairLibrary:
+    """Hinges of pairs of columns for the same rows, each computed once."""
+
+    def __init__(self, rows: Rows, curves: CurveBasis) -> None:
+        self._rows, self._curves = rows, curves
+        self._purify = Purifier(rows, curves)
+        self._pairs: dict[tuple[int, int, bool], PurePair | None] = {}
+
+    def rank(self, rows: Rows, fit: Fit, variables: Sequence[Variable], count: int) -> list[PurePair]:
+        """Return the pairs of variables that explain most of what a fit leaves unexplained in rows."""
+        ranked = rank_pairs(rows.X, rows.pulls(fit(rows.X)), rows.weight, _largest(fit, rows, variables))
+        pairs = [self._find(first, second) for _, first, second in ranked[:count]]
+        return [pair for pair in pairs if pair is not None]
+
+    def refine(self, fit: Fit) -> Basis:
+        """Return the planes of a fit, those of two numbers that use most of their freedom with finer ones instead."""
+        planes, m = list(fit.basis.planes), fit.weights.shape[1]
+        used = fit.effective[int(self._curves.blocks.max()) + 1 :]
+        sizes = []
+        for k, (plane, place, freedom) in enumerate(zip(planes, fit.basis.places, used, strict=True)):
+            if plane.hinges.variables[1].kind == "number" and freedom > SATURATED * len(plane) * m:
+                sizes.append((-float(np.square(fit.weights[place]).sum()), k))
+        for _, k in sorted(sizes)[:MAX_FINER]:
+            planes[k] = self._find(*planes[k].hinges.variables, is_fine=True) or planes[k]
+        return Basis(self._curves, tuple(planes)) if sizes else fit.basis
+
+    def _find(self, first: Variable, second: Variable, *, is_fine: bool = False) -> PurePair | None:
+        """Return the hinges of two variables; None where these have too few rows."""
+        key = (int(first.features[0]), int(second.features[0]), is_fine)
+        if key not in self._pairs:
+            hinges = PairHinges.from_rows(self._rows, self._curves, first, second, is_fine=is_fine)
+            self._pairs[key] = self._purify(hinges) if len(hinges.first) else None
+        return self._pairs[key]
+
+
 def _drop_chance_planes(candidate: Candidate, curves: Candidate, folds: Folds, inputs: Inputs) -> Candidate:
     """Return planes beside curves without those that held-out rows do not miss.
 
-    Planes are tried together, the pairs that explain most first, so chance ones come in with real ones. They go in the
-    order of what held-out rows lose without each, in standard errors, as long as without all of these together the rows
-    lose nothing. What is left is fitted again.
+    Planes are tried together, so chance ones come in with real ones. They go in the order of what held-out rows lose
+    without each, in standard errors, as long as without all of these together the rows lose nothing.
     """
     tested = [out for _, out in folds]
     scores = [fit(out.X) for fit, out in zip(candidate.fits, tested, strict=True)]
@@ -216,8 +267,7 @@ def _drop_chance_planes(candidate: Candidate, curves: Candidate, folds: Folds, i
     for k, (fit, out) in enumerate(zip(candidate.fits, tested, strict=True)):
         F = fit.basis(out.X)
         for plane, place in zip(fit.basis.planes, fit.basis.places, strict=True):
-            by_fold = added.setdefault(plane.hinges, [np.zeros_like(each) for each in scores])
-            by_fold[k] = F[:, place] @ fit.weights[place]
+            added.setdefault(plane.hinges, [np.zeros_like(s) for s in scores])[k] = F[:, place] @ fit.weights[place]
 
     def loss_without(pairs: Sequence[PairHinges]) -> tuple[float, float]:
         """Return what held-out rows lose without some pairs, and its standard error."""

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Bools, Floats, Ints
-from creases.tables._stages.basis import Basis, CurveBasis, HiddenUnits, spread_inputs
+from creases.tables._stages.basis import CurveBasis, HiddenUnits, Reason, spread_inputs
 from creases.tables._stages.families import Family
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.knots import spread_knots
-from creases.tables._stages.model import Reason
-from creases.tables._stages.penalized import Fit
+from creases.tables._stages.penalized import Basis, Fit
 from creases.tables._stages.rows import Rows
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ import numpy as np
 from creases._text import format_percent, format_value, plural
 from creases._typing import Floats
 from creases.tables._model.schema import RowFunction
-from creases.tables._stages.model import CurveModel, Reason, Units
+from creases.tables._stages.basis import Reason
+from creases.tables._stages.model import CurveModel, Units
 from creases.tables._words.column_text import column_text
 from creases.tables._words.rows import TermEffects
 from creases.tables._words.terms import (
