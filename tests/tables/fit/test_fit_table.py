@@ -79,7 +79,7 @@ def test_a_problem_has_its_target():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"validation": 0.2}, "validation must be an option of growth: .* how, "),
+        ({"validation": 0.2}, "validation must be an option of growth: test_fraction, class_weight, .*, how, "),
         ({"checkpoint": "run.pt"}, "checkpoint must be an option of growth"),
         ({"target": "price"}, "price"),
     ],

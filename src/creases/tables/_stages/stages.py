@@ -216,8 +216,7 @@ def _largest(fit: Fit, rows: Rows, variables: Sequence[Variable]) -> list[Variab
     for variable in variables:
         own = np.isin(feature, variable.features)
         sizes.append(float((F[:, own] @ fit.weights[: len(feature)][own]).var(axis=0).sum()))
-    chosen = np.argsort(-np.array(sizes), kind="stable")[:MAX_PAIRED]
-    return [variables[k] for k in np.sort(chosen)]
+    return [variables[k] for k in np.sort(np.argsort(-np.array(sizes), kind="stable")[:MAX_PAIRED])]
 
 
 class PairLibrary:
@@ -230,7 +229,8 @@ class PairLibrary:
 
     def rank(self, rows: Rows, fit: Fit, variables: Sequence[Variable], count: int) -> list[PurePair]:
         """Return the pairs of variables that explain most of what a fit leaves unexplained in rows."""
-        ranked = rank_pairs(rows.X, rows.pulls(fit(rows.X)), rows.weight, _largest(fit, rows, variables))
+        some = _largest(fit, rows, variables) if len(variables) > MAX_PAIRED else variables
+        ranked = rank_pairs(rows.X, rows.pulls(fit(rows.X)), rows.weight, some)
         pairs = [self._find(first, second) for _, first, second in ranked[:count]]
         return [pair for pair in pairs if pair is not None]
 
