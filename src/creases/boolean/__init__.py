@@ -12,7 +12,7 @@ Networks   that compute a function: :func:`wide_network` (one hidden layer), :fu
            on a line
 
 Most of this implements, and where needed corrects, chapter 3 of the dissertation [1]_; numbers of equations and
-theorems are those printed there.
+theorems in this room are those printed there.
 
 References
 ----------

@@ -17,8 +17,8 @@ from creases._typing import Floats
 from creases._validation import check_arguments, check_numbers
 from creases.boolean._functions import all_inputs, check_bits, check_function, truth_table
 from creases.boolean._swaps import swaps
-from creases.boolean.intervals._constructions import build_deep, build_wide
-from creases.boolean.intervals._intervals import Intervals, check_leak
+from creases.boolean.intervals._constructions import deep_interval_network, wide_interval_network
+from creases.boolean.intervals._intervals import Intervals
 from creases.errors import InputError
 
 
@@ -28,7 +28,7 @@ def wide_network(f: int, n: int, *, leak: float = 0.0, sharp: bool = True, weigh
 
     Its width is the number of changes of class on the line, or one less if that suffices
     (:func:`creases.boolean.intervals.units_needed`); a constant function needs no hidden layer. The construction is
-    that of Theorem 3.3.2 of the dissertation [1]_, with fewer units.
+    that of Theorem 3.3.2 of the dissertation, with fewer units.
 
     Parameters
     ----------
@@ -41,10 +41,6 @@ def wide_network(f: int, n: int, *, leak: float = 0.0, sharp: bool = True, weigh
     weights
         Weights (n,) that map the inputs to a line; by default those with the fewest changes of class.
 
-    References
-    ----------
-    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026.
-
     Examples
     --------
     >>> model = wide_network(27030, 4)  # parity of 4 bits
@@ -52,7 +48,8 @@ def wide_network(f: int, n: int, *, leak: float = 0.0, sharp: bool = True, weigh
     (3, True)
     """
     line, project = _map_to_line(f, n, weights)
-    return _check_model(build_wide(line, leak=check_leak(leak), sharp=sharp, project=project), f, n, leak)
+    model = wide_interval_network(line.ends, first=line.first, leak=leak, sharp=sharp, project=project)
+    return _check_model(model, f, n, leak)
 
 
 def deep_network(f: int, n: int, width: int, *, leak: float = 0.0, weights: Any = None) -> nn.Sequential:
@@ -68,7 +65,8 @@ def deep_network(f: int, n: int, width: int, *, leak: float = 0.0, weights: Any 
     ([2, 2, 2, 1], True)
     """
     line, project = _map_to_line(f, n, weights)
-    return _check_model(build_deep(line, width, leak=check_leak(leak), project=project), f, n, leak)
+    model = deep_interval_network(line.ends, width, first=line.first, leak=leak, project=project)
+    return _check_model(model, f, n, leak)
 
 
 def _check_model(model: nn.Sequential, f: int, n: int, leak: float) -> nn.Sequential:

@@ -34,7 +34,8 @@ def check_function(f: int, n: int) -> int:
     if isinstance(f, bool | np.bool_) or not isinstance(f, int | np.integer):
         raise InputError("f", "be an integer whose bit x is f(x)", repr(f))
     if not 0 <= f < 1 << (1 << n):
-        raise InputError("f", f"be from 0 to 2^{1 << n} - 1 for {n} bits", _abbreviate(f))
+        got = str(f) if -(10**24) < f < 10**24 else f"a number of {int(f).bit_length()} bits"
+        raise InputError("f", f"be from 0 to 2^{1 << n} - 1 for {n} bits", got)
     return int(f)
 
 
@@ -114,7 +115,3 @@ def _as_array(f: Functions) -> NDArray[Any]:
         return functions if functions.dtype.kind in "iu" else np.asarray(f, dtype=object)
     except (TypeError, ValueError):
         raise InputError("f", "be an integer or a rectangular array of integers") from None
-
-
-def _abbreviate(f: int) -> str:
-    return str(f) if -(10**24) < f < 10**24 else f"a number of {int(f).bit_length()} bits"

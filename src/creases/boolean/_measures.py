@@ -26,13 +26,9 @@ def measures(f: Functions, n: int) -> Measures:
     """Return Fourier coefficients and degree, influences, sensitivity and entropy of functions (...) of n <= 16 bits.
 
     Bits 0 and 1 stand for -1 and 1, in inputs and values. Then ``f(x) = sum over S of c(S) prod_{i in S} x_i`` with
-    ``c(S) = 2^-n sum over x of f(x) prod_{i in S} x_i``; the dissertation [1]_ omits the factor 2^-n, which its (3.6)
+    ``c(S) = 2^-n sum over x of f(x) prod_{i in S} x_i``; the dissertation omits the factor 2^-n, which its (3.6)
     and (3.7) need. All numbers are exact, but for the rounding of sums and logarithms. The total influence is also the
     mean over all inputs of the number of bits that change f(x) if flipped; its largest value is the sensitivity.
-
-    References
-    ----------
-    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026.
 
     Examples
     --------

@@ -47,8 +47,12 @@ def canonical_form(f: int | ArrayLike, n: int) -> int | Words:
     """
     check_bits(n, 6, "for canonical forms")
     functions = check_functions(f, n)
-    flat = functions.ravel()
-    least = _by_halves(flat.astype(np.uint32))[0].astype(np.uint64) if n == 5 else _search_images(flat, n)
+    if n == 5:
+        least = least_by_halves(functions.ravel().astype(np.uint32), *_transformations_of_4(), False)[0].astype(
+            np.uint64
+        )
+    else:
+        least = least_images(functions.ravel(), n, *walk(n, reversals=True)[:3])
     return least.reshape(functions.shape) if functions.ndim else int(least[0])
 
 
@@ -65,39 +69,22 @@ def npn_classes(n: int) -> NpnClasses:
     """
     check_bits(n, 5, "to list all classes")
     if n == 5:
-        classes = _classes_of_5()
+        # The high half of a least function is the least function of a class of 4 bits: otherwise negating or permuting
+        # the other inputs, or negating the output, would make it smaller.
+        lows = np.arange(1 << 16, dtype=np.uint32)
+        representatives, stabilisers = [], []
+        for high in npn_classes(4).representatives:
+            functions = high << np.uint32(16) | lows
+            least, ways = least_by_halves(functions, *_transformations_of_4(), True)
+            representatives.append(functions[least == functions])
+            stabilisers.append(ways[least == functions])
+        classes = NpnClasses(np.concatenate(representatives), 2 * 2**5 * factorial(5) // np.concatenate(stabilisers))
     else:
-        least, sizes = np.unique(_search_images(np.arange(1 << (1 << n), dtype=np.uint64), n), return_counts=True)
-        classes = NpnClasses(least.astype(np.uint32), sizes.astype(np.int64))
+        forms, sizes = np.unique(canonical_form(np.arange(1 << (1 << n)), n), return_counts=True)
+        classes = NpnClasses(forms.astype(np.uint32), sizes.astype(np.int64))
     for values in classes:
         values.flags.writeable = False
     return classes
-
-
-def _classes_of_5() -> NpnClasses:
-    """Return the classes of 5 bits.
-
-    The high half of a least function is the least function of a class of 4 bits: otherwise negating or permuting the
-    other inputs, or negating the output, would make it smaller.
-    """
-    lows = np.arange(1 << 16, dtype=np.uint32)
-    representatives, stabilisers = [], []
-    for high in npn_classes(4).representatives:
-        functions = high << np.uint32(16) | lows
-        least, ways = _by_halves(functions, early=True)
-        representatives.append(functions[least == functions])
-        stabilisers.append(ways[least == functions])
-    return NpnClasses(np.concatenate(representatives), 2 * 2**5 * factorial(5) // np.concatenate(stabilisers))
-
-
-def _search_images(functions: Words, n: int) -> Words:
-    """Return the least images of functions of n <= 6 bits, by searching all of them."""
-    return least_images(functions, np.uint64((1 << (1 << n)) - 1), *walk(n, reversals=True)[:3])
-
-
-def _by_halves(functions: NDArray[np.uint32], early: bool = False) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Return the least images of functions of 5 bits, and the number of transformations that lead to them."""
-    return least_by_halves(functions, *_transformations_of_4(), early)
 
 
 @lru_cache
@@ -119,16 +106,14 @@ def _transformations_of_4() -> tuple[NDArray[np.uint16], NDArray[np.int64], NDAr
     return canonical, np.searchsorted(reached[order], np.arange((1 << 16) + 1)), ways[order], parts
 
 
-# Compiled search for the least images of functions (numba, at the first call).
-
-
 #: Masks and shifts that exchange one of 4 inputs with the fifth, in order (the first exchanges none).
 TO_TOP = ((0, 0), (0xAAAA, 15), (0xCCCC, 14), (0xF0F0, 12), (0xFF00, 8))
 
 
 @jit
-def least_images(functions: Words, full: np.uint64, masks: Words, shifts: Words, steps: NDArray[np.int64]) -> Words:
-    """Return the least image of each function on a walk, negated or not; ``full`` is the function that is always 1."""
+def least_images(functions: Words, n: int, masks: Words, shifts: Words, steps: NDArray[np.int64]) -> Words:
+    """Return the least image of each function of n bits on a walk, negated or not."""
+    full = ~np.uint64(0) >> np.uint64(64 - (1 << n))  # the function that is always 1
     least: Words = np.minimum(functions, functions ^ full)
     for k in range(len(functions)):
         image, best = functions[k], least[k]

@@ -44,7 +44,13 @@ def subset_sum_orderings(n: int) -> Orderings:
     """
     check_bits(n, 6, "to list orderings")
     rays = np.triu(np.ones((n, n), np.int64))  # of the cone: (0, ..., 0, 1, ..., 1)
-    weights = cells(_planes(n, rays), rays, 64)  # at n = 6 no cell ever has more than 32 rays
+    normals = np.array([e for e in product((-1, 0, 1), repeat=n) if e > (0,) * n])
+    sides = normals @ rays.T
+    cut = (sides > 0).any(axis=1) & (sides < 0).any(axis=1)
+    planes = normals[cut | ((sides == 0).sum(axis=1) == n - 1)]  # that cut or bound the cone
+    # Those with few nonzero entries come first, so that the number of cells stays small as long as possible.
+    planes = planes[np.argsort((planes != 0).sum(axis=1), kind="stable")]
+    weights = cells(planes, rays, 64)  # at n = 6 no cell ever has more than 32 rays
     weights //= np.gcd.reduce(weights, axis=1)[:, None]
     orders = np.argsort(weights @ all_inputs(n).T, axis=1).astype(np.uint8)
     ascending = np.lexsort(orders.T[::-1])
@@ -52,23 +58,6 @@ def subset_sum_orderings(n: int) -> Orderings:
     for values in orderings:
         values.flags.writeable = False
     return orderings
-
-
-def _planes(n: int, rays: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the normals, with entries -1, 0 and 1, of the planes of equal sums that cut or bound the cone.
-
-    Those with few nonzero entries come first, so that the number of cells stays small as long as possible.
-    """
-    normals = np.array([e for e in product((-1, 0, 1), repeat=n) if e > (0,) * n])
-    sides = normals @ rays.T
-    cut = (sides > 0).any(axis=1) & (sides < 0).any(axis=1)
-    bound = (sides == 0).sum(axis=1) == n - 1
-    order = np.argsort((normals != 0).sum(axis=1), kind="stable")
-    planes: NDArray[np.int64] = normals[order[(cut | bound)[order]]]
-    return planes
-
-
-# Compiled enumeration of orderings (numba, at the first call).
 
 
 @jit
@@ -94,10 +83,9 @@ def cells(planes: Ints, rays: Ints, max_rays: int) -> Ints:
                     points[count, i] += stack[top, k, i]
             count, top = count + 1, top - 1
         else:
-            cut = _find_sides(planes, met[top], stack, tight, top, sizes[top], sides)
+            both = _cut(planes, met[top], stack, tight, top, sizes[top], sides)
             met[top] += 1
-            if cut:
-                both = _cut(met[top] - 1, stack, tight, top, sizes[top], sides)
+            if both:
                 sizes[top + 1] = _copy_side(stack, tight, sides, both, top, -1, top + 1)
                 sizes[top] = _copy_side(stack, tight, sides, both, top, 1, top)
                 met[top + 1] = met[top]
@@ -106,8 +94,11 @@ def cells(planes: Ints, rays: Ints, max_rays: int) -> Ints:
 
 
 @jit_internal
-def _find_sides(planes: Ints, plane: int, rays: Ints, tight: Words, cell: int, size: int, sides: Ints) -> bool:
-    """Compute on which side of a plane each ray of a cell lies; return whether there are some on both."""
+def _cut(planes: Ints, plane: int, rays: Ints, tight: Words, cell: int, size: int, sides: Ints) -> int:
+    """Append the new rays of a cell on a plane to its others; return how many there are, 0 if it does not cut the cell.
+
+    ``sides`` becomes on which side of the plane each ray lies.
+    """
     above = below = False
     bit = np.uint64(1) << np.uint64(plane & 63)
     for k in range(size):
@@ -118,12 +109,6 @@ def _find_sides(planes: Ints, plane: int, rays: Ints, tight: Words, cell: int, s
         above, below = above or side > 0, below or side < 0
         if side == 0:
             tight[cell, k, plane >> 6] |= bit
-    return above and below
-
-
-@jit_internal
-def _cut(plane: int, rays: Ints, tight: Words, cell: int, size: int, sides: Ints) -> int:
-    """Append the new rays of a cell on a plane to its others; return how many there are then."""
     both = size
     for p in range(size):
         for q in range(size):
@@ -138,10 +123,10 @@ def _cut(plane: int, rays: Ints, tight: Words, cell: int, size: int, sides: Ints
                     rays[cell, both, i] //= divisor
                 for word in range(tight.shape[2]):
                     tight[cell, both, word] = tight[cell, p, word] & tight[cell, q, word]
-                tight[cell, both, plane >> 6] |= np.uint64(1) << np.uint64(plane & 63)
+                tight[cell, both, plane >> 6] |= bit
                 sides[both] = 0
                 both += 1
-    return both
+    return both if above and below else 0
 
 
 @jit_internal

@@ -75,13 +75,9 @@ def class_changes(f: int, n: int, weights: ArrayLike) -> int:
 def swaps(f: int, n: int) -> Swaps:
     """Return the swaps value of a function of n <= 6 bits, exactly, with weights that attain it.
 
-    The value is (3.10) of the dissertation [1]_. All generic orderings are searched, which is enough: if weights map
+    The value is (3.10) of the dissertation. All generic orderings are searched, which is enough: if weights map
     inputs of one class to the same sum, a small change of the weights only orders them. A function takes about a
     millisecond, 50 at n = 6; the first one longer.
-
-    References
-    ----------
-    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026.
 
     Examples
     --------
@@ -97,14 +93,13 @@ def swaps(f: int, n: int) -> Swaps:
     fewest, weights = 1 << n, np.zeros(n, np.int64)
     images_walk = walk(n, reversals=False)
     for start, images in _blocks(truth_table(check_function(f, n), n)[sources(n, False)]):
-        results = fewest_changes(images, identity, fewest - 1, *_tree(n)[:-1])[:, : len(images_walk.inputs) - start]
+        results = fewest_changes(images, identity, fewest - 1, *_halves(n))[:, : len(images_walk.inputs) - start]
         which = np.flatnonzero(results[0] >= 0)
         if len(which):
             best = which[np.argmin(results[0, which])]
             fewest = int(results[0, best])
-            row = np.searchsorted(_tree(n).leaves, results[2, best])
-            image = start + int(best)
-            weights[images_walk.inputs[image]] = images_walk.signs[image] * subset_sum_orderings(n).weights[row]
+            image, ordering = start + int(best), results[2, best]
+            weights[images_walk.inputs[image]] = images_walk.signs[image] * subset_sum_orderings(n).weights[ordering]
         if fewest == 0:
             break
     return Swaps(fewest, weights)
@@ -132,11 +127,11 @@ def class_swaps(n: int, *, n_jobs: int = 2, progress: Progress | None = None) ->
     check_bits(n, 5, "to list all classes")
     n_jobs = check_count(n_jobs, "n_jobs")
     representatives = npn_classes(n).representatives
-    images, tree = sources(n, False), _tree(n)
+    images, orderings = sources(n, False), _halves(n)
     values = np.zeros(len(representatives), np.uint8)
 
     def fewest(functions: NDArray[np.uint64]) -> Ints:
-        changes: Ints = fewest_changes(functions, images, (1 << n) - 1, *tree[:-1])[0]
+        changes: Ints = fewest_changes(functions, images, (1 << n) - 1, *orderings)[0]
         return changes
 
     pool = ThreadPoolExecutor(n_jobs)
@@ -152,38 +147,13 @@ def class_swaps(n: int, *, n_jobs: int = 2, progress: Progress | None = None) ->
     return ClassSwaps(representatives, values)
 
 
-class _Tree(NamedTuple):
-    """The first halves of all orderings as a tree, each node before its descendants: see the kernel."""
-
-    points: NDArray[np.uint8]  #: input that a node adds
-    outer: NDArray[np.uint8]  #: input before it; for the first node the same
-    depths: NDArray[np.uint8]  #: from 1 to 2^(n - 1), where the leaves are
-    after: NDArray[np.int32]  #: next node that is not a descendant
-    leaves: Ints  #: leaf of each ordering
-
-
 @lru_cache
-def _tree(n: int) -> _Tree:
-    halves = subset_sum_orderings(n).orders[:, : 1 << n - 1]
-    orders, depth = halves.shape
-    fresh = np.zeros(orders, np.int64)  # where an ordering first differs from the previous one
+def _halves(n: int) -> tuple[NDArray[np.uint8], Ints]:
+    """Return the first halves of all orderings, (orderings, 2^(n - 1)), and where each differs from the one before."""
+    halves = np.ascontiguousarray(subset_sum_orderings(n).orders[:, : 1 << n - 1])
+    fresh = np.ones(len(halves), np.int64)
     fresh[1:] = (halves[1:] != halves[:-1]).argmax(axis=1)
-    ends = np.cumsum(depth - fresh)
-    rows = np.repeat(np.arange(orders), depth - fresh)
-    columns = depth - ends[rows] + np.arange(ends[-1])
-    after = np.zeros(len(rows), np.int32)
-    for column in range(depth):
-        branching = np.flatnonzero(fresh <= column)
-        nodes = np.flatnonzero(columns == column)
-        following = np.searchsorted(branching, rows[nodes], side="right")
-        after[nodes] = np.append(ends[branching] - depth + fresh[branching], len(rows))[following]
-    return _Tree(
-        points=halves[rows, columns],
-        outer=halves[rows, np.maximum(columns - 1, 0)],
-        depths=(columns + 1).astype(np.uint8),
-        after=after,
-        leaves=ends - 1,
-    )
+    return halves, fresh
 
 
 def _blocks(tables: Bits) -> Iterator[tuple[int, NDArray[np.uint64]]]:
@@ -195,22 +165,39 @@ def _blocks(tables: Bits) -> Iterator[tuple[int, NDArray[np.uint64]]]:
         yield start, np.packbits(block, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
-# Compiled search for the fewest changes (numba, at the first call).
-
-
-#: Words of a vector, bits of the budget (at most 31: n = 6 has at most 63 changes), vector of exhausted functions.
-WORDS = 8
-BITS = 5
-OUT = BITS
+#: Words of a vector, bits of the budget (at most 31 pairs: n = 6 has at most 63 changes), functions of a vector.
+WORDS, BITS = 8, 5
 FUNCTIONS = 64 * WORDS
+
+
+@jit_internal
+def _limit(limits: Words, j: int, functions: Any, most: Any) -> None:
+    """Allow some functions of word j at most so many changes: two at a time, beside one if the ends of an image differ.
+
+    ``limits`` (2, BITS + 1, WORDS) has the pairs of changes if the ends agree and if they differ, in two's complement:
+    the last bit is that of exhausted functions.
+    """
+    for ends in range(2):
+        for bit in range(BITS + 1):
+            left = limits[ends, bit, j]
+            limits[ends, bit, j] = left | functions if (most - ends) >> bit + 1 & 1 else left & ~functions
+
+
+@jit_internal
+def _begin(rows: Words, limits: Words, path: Words) -> None:
+    """Set the budget at the outermost two inputs."""
+    for j in range(WORDS):
+        ends = rows[0, j] ^ rows[len(rows) - 1, j]
+        for bit in range(BITS + 1):
+            path[0, bit, j] = limits[0, bit, j] & ~ends | limits[1, bit, j] & ends
 
 
 @jit_internal
 def _spend(rows: Words, path: Words, outer: Any, point: Any, depth: Any) -> bool:
     """Go from an input to the next at a depth of the path; return whether any function has budget left.
 
-    ``rows`` (2^n, WORDS) has the classes of the inputs, ``path`` (depths, BITS + 1, WORDS) the budgets and the
-    exhausted functions.
+    ``rows`` (2^n, WORDS) has the classes of the inputs, ``path`` (2^(n - 1), BITS + 1, WORDS) the budgets as in
+    ``limits``.
     """
     full, some = len(rows) - 1, np.uint64(0)
     for j in range(WORDS):
@@ -221,90 +208,63 @@ def _spend(rows: Words, path: Words, outer: Any, point: Any, depth: Any) -> bool
             left = path[depth - 1, bit, j]
             path[depth, bit, j] = left ^ spent
             spent &= ~left
-        out = path[depth - 1, OUT, j] | spent
-        path[depth, OUT, j] = out
+        out = path[depth - 1, BITS, j] | spent
+        path[depth, BITS, j] = out
         some |= ~out
     return bool(some != np.uint64(0))
 
 
 @jit_internal
-def _begin(rows: Words, odd: Words, left: Words, out: Words, path: Words) -> None:
-    """Set the budget at the outermost two inputs: half of (limit - ends), with limit = 2 left + odd."""
-    for j in range(WORDS):
-        spent = (rows[0, j] ^ rows[len(rows) - 1, j]) & ~odd[j]
-        for bit in range(BITS):
-            path[0, bit, j] = left[bit, j] ^ spent
-            spent &= ~left[bit, j]
-        path[0, OUT, j] = out[j] | spent
-
-
-@jit_internal
-def _improve(
-    rows: Words, odd: Words, left: Words, out: Words, path: Words, image: int, node: Any, results: Ints
-) -> None:
-    """Record the functions that have budget left at a leaf, and allow them only fewer changes from now on."""
-    leaf = len(path) - 1
+def _improve(rows: Words, limits: Words, path: Words, image: int, ordering: Any, results: Ints) -> None:
+    """Record the functions with budget left at an ordering's end, and allow them only fewer changes from now on."""
+    last = len(path) - 1
     for j in range(WORDS):
         ends = rows[0, j] ^ rows[len(rows) - 1, j]
         for k in range(64):
-            bit_mask = np.uint64(1) << np.uint64(k)
-            if path[leaf, OUT, j] & bit_mask:
+            function = np.uint64(1) << np.uint64(k)
+            if path[last, BITS, j] & function:
                 continue
-            grown = np.int64(0)
+            pairs = np.int64(0)
             for bit in range(BITS):
-                grown += (
-                    np.int64(path[0, bit, j] & bit_mask != 0) - np.int64(path[leaf, bit, j] & bit_mask != 0)
+                pairs += (
+                    np.int64(path[0, bit, j] & function != 0) - np.int64(path[last, bit, j] & function != 0)
                 ) << bit
-            changes = 2 * grown + np.int64(ends & bit_mask != 0)
-            results[0, 64 * j + k], results[1, 64 * j + k], results[2, 64 * j + k] = changes, image, node
-            limit = changes - 1
-            odd[j] = odd[j] | bit_mask if limit & 1 else odd[j] & ~bit_mask
-            out[j] = out[j] | bit_mask if limit < 0 else out[j]
-            for bit in range(BITS):
-                left[bit, j] = left[bit, j] | bit_mask if limit >> bit + 1 & 1 else left[bit, j] & ~bit_mask
+            changes = 2 * pairs + np.int64(ends & function != 0)
+            results[0, 64 * j + k], results[1, 64 * j + k], results[2, 64 * j + k] = changes, image, ordering
+            _limit(limits, j, function, changes - 1)
 
 
 @jit
-def fewest_changes(
-    functions: Words,
-    sources: Bytes,
-    max_changes: int,
-    points: Bytes,
-    outer: Bytes,
-    depths: Bytes,
-    after: NDArray[np.int32],
-) -> Ints:
+def fewest_changes(functions: Words, sources: Bytes, max_changes: int, halves: Bytes, fresh: Ints) -> Ints:
     """Return the fewest changes of class of 512 functions over all orderings and images, if at most ``max_changes``.
 
     Row x of ``functions`` (2^n, WORDS) has f(x) of all functions; ``sources`` (images, 2^n) is the input that becomes x
-    in an image. The result (3, 512) has, for every function, the changes, and the image and leaf that attain them; -1
-    if there are none.
+    in an image. An input and its negation are at mirrored positions, so ``halves`` of orderings do; those that begin
+    alike follow each other, and ``fresh`` says up to where. The result (3, 512) has, for every function, the changes,
+    and the image and ordering that attain them; -1 if there are none.
     """
-    last = len(functions) >> 1
+    count, depth = halves.shape
     results = np.full((3, FUNCTIONS), -1, np.int64)
-    odd, out = np.zeros(WORDS, np.uint64), np.zeros(WORDS, np.uint64)
-    left, path = np.zeros((BITS, WORDS), np.uint64), np.zeros((last + 1, BITS + 1, WORDS), np.uint64)
-    rows, nodes = np.zeros_like(functions), np.zeros(last + 1, np.int64)
+    limits, path = np.zeros((2, BITS + 1, WORDS), np.uint64), np.zeros((depth, BITS + 1, WORDS), np.uint64)
+    rows = np.zeros_like(functions)
     for j in range(WORDS):
-        odd[j] = np.uint64(0) - np.uint64(max_changes & 1)
-        for bit in range(BITS):
-            left[bit, j] = np.uint64(0) - np.uint64(max_changes >> bit + 1 & 1)
+        _limit(limits, j, ~np.uint64(0), np.int64(max_changes))
     for image in range(len(sources)):
         for x in range(len(rows)):
             for j in range(WORDS):
                 rows[x, j] = functions[sources[image, x], j]
-        _begin(rows, odd, left, out, path)
-        v = np.int64(0)
-        while v < len(points):
-            depth = np.int64(depths[v])
-            nodes[depth] = v
-            if not _spend(rows, path, np.int64(outer[v]), np.int64(points[v]), depth):
-                v = np.int64(after[v])
-                continue
-            if depth == last:
-                _improve(rows, odd, left, out, path, image, v, results)
-                _begin(rows, odd, left, out, path)
-                for d in range(1, last + 1):  # the budget shrinks all along the path
-                    _spend(rows, path, np.int64(outer[nodes[d]]), np.int64(points[nodes[d]]), d)
-            v += 1
+        _begin(rows, limits, path)
+        k = np.int64(0)
+        while k < count:
+            d = fresh[k]
+            while d < depth and _spend(rows, path, np.int64(halves[k, d - 1]), np.int64(halves[k, d]), d):
+                d += 1
+            if d == depth:
+                _improve(rows, limits, path, image, k, results)
+                _begin(rows, limits, path)
+                for d in range(1, depth):  # the budget shrinks all along the path
+                    _spend(rows, path, np.int64(halves[k, d - 1]), np.int64(halves[k, d]), d)
+            k += 1
+            while k < count and fresh[k] > d:
+                k += 1
     return results

@@ -24,10 +24,13 @@ def units_needed(changes: int, *, leak: float = 0.0, sharp: bool = True) -> int:
     return changes - (sharp and changes >= (3 if leak else 4))
 
 
-def wide_interval_network(ends: Any, *, first: int = 1, leak: float = 0.0, sharp: bool = True) -> nn.Sequential:
+def wide_interval_network(
+    ends: Any, *, first: int = 1, leak: float = 0.0, sharp: bool = True, project: Any = (1.0,)
+) -> nn.Sequential:
     """Return a network with one hidden layer that is positive on intervals of class 1 and negative on the others.
 
-    It changes sign at the midpoint of each gap and nowhere else on the line.
+    It changes sign at the midpoint of each gap and nowhere else on the line, and has no hidden layer if the class does
+    not change.
 
     Parameters
     ----------
@@ -39,6 +42,8 @@ def wide_interval_network(ends: Any, *, first: int = 1, leak: float = 0.0, sharp
         Slope of the units on their negative side, in [0, 1); 0 for ReLU.
     sharp
         Whether to use one unit less if possible (:func:`units_needed`).
+    project
+        Weights (d,) that map the d inputs to the line.
 
     Examples
     --------
@@ -49,14 +54,7 @@ def wide_interval_network(ends: Any, *, first: int = 1, leak: float = 0.0, sharp
     >>> model(torch.tensor([[0.5], [2.0], [4.0], [5.0], [8.0]], dtype=torch.float64)).sign().ravel().tolist()
     [1.0, -1.0, 1.0, -1.0, 1.0]
     """
-    return build_wide(Intervals.from_ends(ends, first), leak=check_leak(leak), sharp=sharp)
-
-
-def build_wide(intervals: Intervals, *, leak: float, sharp: bool = True, project: Any = (1.0,)) -> nn.Sequential:
-    """Return the network of :func:`wide_interval_network` for the number ``project @ x``.
-
-    It has no hidden layer if the class does not change.
-    """
+    intervals, leak = Intervals.from_ends(ends, first), check_leak(leak)
     if len(intervals.ends) == 1:
         return constant_network(intervals.first, len(project))
     return compose_lines([alternating_line(intervals, leak=leak, sharp=sharp)], leak=leak, project=project)
@@ -91,16 +89,15 @@ def _with_extra_unit(intervals: Intervals, leak: float) -> BrokenLine:
     return BrokenLine.from_slopes(y, -intervals.classes[:-1], through=(c[0], 0.0), leak=leak, left=left)
 
 
-# Narrow and deep networks for s changes of class at any places.
-
-
 def layers_needed(changes: int, width: int, *, leak: float = 0.0) -> int:
     """Return the number of hidden layers of :func:`deep_interval_network` for a number of changes of class."""
     _check_width(width, changes)
     return 0 if changes == 0 else 1 + ceil(max(0, changes - _changes_of_layer(width, leak)) / max(1, width - 1))
 
 
-def deep_interval_network(ends: Any, width: int, *, first: int = 1, leak: float = 0.0) -> nn.Sequential:
+def deep_interval_network(
+    ends: Any, width: int, *, first: int = 1, leak: float = 0.0, project: Any = (1.0,)
+) -> nn.Sequential:
     """Return a network with narrow hidden layers that is positive on intervals of class 1 and negative on the others.
 
     From the first interval to the last it changes sign once in each gap and nowhere else. A layer has at most ``width``
@@ -116,14 +113,7 @@ def deep_interval_network(ends: Any, width: int, *, first: int = 1, leak: float 
     >>> model(torch.tensor([[0.5], [2.0], [4.0], [5.0]], dtype=torch.float64)).sign().ravel().tolist()
     [1.0, -1.0, 1.0, -1.0]
     """
-    return build_deep(Intervals.from_ends(ends, first), width, leak=check_leak(leak))
-
-
-def build_deep(intervals: Intervals, width: int, *, leak: float, project: Any = (1.0,)) -> nn.Sequential:
-    """Return the network of :func:`deep_interval_network` for the number ``project @ x``.
-
-    It has no hidden layers if the class does not change.
-    """
+    intervals, leak = Intervals.from_ends(ends, first), check_leak(leak)
     last = _changes_of_layer(_check_width(width, len(intervals.changes)), leak)
     lines = []
     while len(intervals.changes) > last:

@@ -70,9 +70,6 @@ class Intervals:
         return self.first * (-1) ** np.arange(len(self.ends))
 
 
-# Hidden layers of one input as broken lines, and networks that compose them.
-
-
 class BrokenLine(NamedTuple):
     """A layer of m units with one input and one output."""
 
@@ -91,22 +88,10 @@ class BrokenLine(NamedTuple):
         leak: float,
         left: Sequence[int] = (),
     ) -> BrokenLine:
-        """Return the layer with given breakpoints and slopes that passes through a point.
+        """Return the layer with breakpoints (m,) and slopes (m,) right of each that passes through a point (x, g(x)).
 
-        The slope left of all breakpoints follows from the condition above.
-
-        Parameters
-        ----------
-        breakpoints
-            Breakpoints (m,).
-        slopes
-            Slopes (m,) right of each breakpoint.
-        through
-            A point (x, g(x)).
-        leak
-            Slope of the units on their negative side, in [0, 1).
-        left
-            Indices of the units that are active on the left, without the first. All others are active on the right.
+        Units are active on the right, but for those with indices in ``left``, of which the first is none; the slope
+        left of all breakpoints follows. ``leak`` is the slope of the units on their negative side, in [0, 1).
         """
         y, s = np.asarray(breakpoints, np.float64), np.asarray(slopes, np.float64)
         directions = np.ones(len(y))
@@ -132,16 +117,8 @@ def check_leak(leak: float) -> float:
 def compose_lines(lines: Sequence[BrokenLine], *, leak: float, project: Any = (1.0,)) -> nn.Sequential:
     """Return the torch module, in float64, that applies broken lines one after the other to ``project @ x``.
 
-    A single number passes from one line to the next, so the affine maps between them are one ``nn.Linear``.
-
-    Parameters
-    ----------
-    lines
-        At least one line; line k is hidden layer k.
-    leak
-        Slope of the units on their negative side.
-    project
-        Weights (d,) that map the d inputs to one number.
+    Line k is hidden layer k. A single number passes from one line to the next, so the affine maps between them are one
+    ``nn.Linear``. ``project`` (d,) maps the d inputs to one number.
     """
     weight, bias = np.asarray(project, np.float64)[None], 0.0  # of the input of the next line
     layers: list[nn.Module] = []

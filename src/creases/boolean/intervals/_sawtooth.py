@@ -23,7 +23,7 @@ def sawtooth_network(width: int, depth: int, *, leak: float = 0.0, project: Any 
     """Return a network that alternates between -1/2 and 1/2 at 0, 1, 2, ..., w^l, linear in between.
 
     It changes sign w^l times on [0, w^l], at 1/2, 3/2, ..., so there are w^l + 1 intervals of alternating class
-    (Theorem 3.3.3 of the dissertation [1]_).
+    (Theorem 3.3.3 of the dissertation).
 
     Parameters
     ----------
@@ -33,10 +33,6 @@ def sawtooth_network(width: int, depth: int, *, leak: float = 0.0, project: Any 
         Slope of the units on their negative side, in [0, 1).
     project
         Weights (d,) that map the d inputs to one number.
-
-    References
-    ----------
-    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026.
 
     Examples
     --------
