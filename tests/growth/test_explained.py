@@ -19,6 +19,7 @@ from creases import problems
 from creases.errors import InputError
 from creases.growth import ExplainedRun, GrowthConfig, History, grow_units, open_run
 from creases.growth._explained.perceptron import Perceptron, Rows, fit_linear, penalized_loss
+from creases.growth._explained.run import _growth_from
 from creases.growth._explained.search import Growth, Judges, Trained, is_better
 from creases.growth.methods._fold.explanation import fold_entries
 from creases.growth.policies import Target
@@ -208,6 +209,11 @@ def test_every_unit_has_its_reason(moons: tuple[nn.Sequential, History]) -> None
     assert "Training on without it would have brought the training loss to" in text
 
 
+def growth_before(run: ExplainedRun) -> Growth:
+    """Return the search as it was before the round of a hook."""
+    return _growth_from(run.snapshot()["growth"], run.judges)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["circle", "xor", "noisy_parabola", "quadratic"])
 def test_the_rows_of_every_reason_were_mispredicted(name: str) -> None:
@@ -217,7 +223,7 @@ def test_the_rows_of_every_reason_were_mispredicted(name: str) -> None:
     assert isinstance(run, ExplainedRun)
     before: list[tuple[int, Any, Growth]] = []
     run.before_decision.append(
-        lambda state: before.append((len(state.history.records), deepcopy(state.model), run.snapshot().growth))
+        lambda state: before.append((len(state.history.records), deepcopy(state.model), growth_before(run)))
     )
     run.start()
     while not run.history.ended:
@@ -251,7 +257,7 @@ def test_reasons_beyond_the_rows_fitted_cite_what_a_network_fitted_without_them_
     run = open_run(perceptron(10, 2), (X, y), "classification", validation="auto")
     assert isinstance(run, ExplainedRun)
     before: list[Growth] = []
-    run.before_decision.append(lambda _: before.append(run.snapshot().growth))
+    run.before_decision.append(lambda _: before.append(growth_before(run)))
     run.start()
     while not run.history.records or "fitted_without" not in run.history.records[-1].explanation:
         assert not run.history.ended
@@ -534,7 +540,7 @@ def test_snapshots_restore_a_run_bit_for_bit() -> None:
     before, state = states(model), run.snapshot()
     run.epoch()
     after = states(model)
-    run.restore(state)  # type: ignore[arg-type]
+    run.restore(state)
     assert all(torch.equal(a, b) for a, b in zip(before, states(model), strict=True))
     run.epoch()
     assert all(torch.equal(a, b) for a, b in zip(after, states(model), strict=True))

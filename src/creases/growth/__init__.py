@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from creases.growth._checks import check_explanations as check_explanations
     from creases.growth._config import GrowthConfig as GrowthConfig
     from creases.growth._explained.run import ExplainedRun as ExplainedRun
-    from creases.growth._explained.run import ExplainedState as ExplainedState
     from creases.growth._explained.units import GrownUnits as GrownUnits
     from creases.growth._explained.units import grow_units as grow_units
     from creases.growth._explanation import explain as explain
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from creases.growth._records import History as History
     from creases.growth._records import Record as Record
     from creases.growth._run import Run as Run
-    from creases.growth._run import RunState as RunState
     from creases.growth._samples import InMemorySamples as InMemorySamples
     from creases.growth._samples import Scaling as Scaling
     from creases.growth._sized import block_losses as block_losses

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from copy import copy, deepcopy
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +11,15 @@ import torch
 from torch import nn, optim
 
 from creases.errors import CreasesError, FileError
-from creases.growth import _checkpoint as checkpoints
-from creases.growth._checkpoint import ModelState
+from creases.growth._checkpoint import DELETE, ModelState, Resumable, load_optimizer_state
 from creases.growth._checks import check_checkpoint
-from creases.growth._config import MAY_CHANGE, GrowthConfig, check_ranks, check_setting, describe_run
+from creases.growth._config import GrowthConfig, check_ranks, describe_run
 from creases.growth._grower import Grower
 from creases.growth._integrations import _ranks as ranks
 from creases.growth._objective import Loss
 from creases.growth._records import History
 from creases.growth._samples import Samples, as_samples, combine_seeds, resolve_validation, split_samples
-from creases.growth._sized import NetworkState, Race, leave_stage
+from creases.growth._sized import NetworkState, leave_stage
 from creases.growth._state import State
 from creases.growth._training import LearningRate, measure, schedule_name, train_epoch
 from creases.network.surgery import unwrap_module
@@ -42,21 +39,7 @@ STEPS, SHARE, SCALES = 20, 0.01, (1 / 3, 1 / 9, 1 / 27)
 RISE = 0.02
 
 
-@dataclass(frozen=True, eq=False)
-class RunState:
-    """A run at one moment: its network, the optimizer's state, the history, the best network so far."""
-
-    network: ModelState
-    optimizer: dict[str, Any]
-    history: History
-    best: tuple[int, ModelState] | None
-    schedule: dict[str, Any] | None
-    race: Race | None
-    stage_end: int | None
-    spent: dict[str, Any]  #: epochs, seconds and multiply-adds
-
-
-class Run(Grower):
+class Run(Grower, Resumable):
     """A growth run, driven step by step: :func:`creases.grow` drives one from :meth:`start` to :meth:`finish`.
 
     It is a grower that trains the model itself, one :meth:`epoch` after another.
@@ -113,8 +96,6 @@ class Run(Grower):
         self.rate = LearningRate(self.optimizer, config.schedule)
         self.path = None if checkpoint is None else Path(checkpoint)
         self.best: tuple[int, ModelState] | None = None  #: epoch and network
-        self.saved = 0.0  #: when
-        self._resumed = False  # whether from the checkpoint
         more = {"batch_size": self.batch_size, "optimizer": type(self.optimizer).__name__, "keep": config.keep}
         more |= {"budget": self.state.meter.budget, "schedule": schedule_name(config.schedule)}
         self.history.setting |= describe_run(train, held, **more)
@@ -142,22 +123,11 @@ class Run(Grower):
         """End a stage in progress with the current network."""
         leave_stage(self.state)
 
-    def start(self) -> None:
-        """Resume from the checkpoint, or begin."""
-        saved: list[dict[str, Any] | None] = [None]
-        with ranks.fail_together():
-            if self.path is not None and ranks.rank() == 0 and self.path.exists():
-                saved = [checkpoints.load_checkpoint(self.path)]
-        saved = ranks.from_first(saved)
-        if self.path is not None and saved[0] is not None:
-            with checkpoints.blame_checkpoint(self.path):
-                self._load(self.path, saved[0])
-            self._resumed = True
-        else:
-            self.begin()
-            if self.config.fits_rate:
-                _lower_rate(self.state, self.optimizer, self.batch_size, self._fit_rate)
-        self.saved = time.monotonic()
+    def begin(self) -> None:
+        """Check that the model can grow, and lower the learning rate where the loss rises with it."""
+        super().begin()
+        if self.config.fits_rate:
+            _lower_rate(self.state, self.optimizer, self.batch_size, self._fit_rate)
 
     def epoch(self, *, grow: bool = True) -> None:
         """Train for one epoch, measure, and grow if it is time and ``grow`` allows it."""
@@ -208,10 +178,10 @@ class Run(Grower):
         except (CreasesError, torch.cuda.OutOfMemoryError):
             raise
         except Exception as problem:  # of any optimizer
-            if not self._resumed:
+            if not self.is_resumed:
                 raise
             why = f"the optimizer cannot continue from its state there ({problem!r})"
-            raise FileError(f"cannot resume from {self.path}: {why}; {checkpoints.DELETE}") from problem
+            raise FileError(f"cannot resume from {self.path}: {why}; {DELETE}") from problem
 
     def _before_step(self) -> bool:
         progress = self.state.meter.progress
@@ -246,28 +216,6 @@ class Run(Grower):
             state.change_samples(train)
             state.validation = held
 
-    def snapshot(self) -> RunState:
-        """Return the run as it is now, to :meth:`restore` later."""
-        network = ModelState.from_model(self.state.model, self.widths)
-        optimizer, history = deepcopy(self.optimizer.state_dict()), self.history.copy()
-        state = self.state
-        race = copy(state.race)
-        schedule = deepcopy(self.rate.state())
-        spent = state.meter.numbers
-        return RunState(network, optimizer, history, self.best, schedule, race, state.stage_end, spent)
-
-    def restore(self, state: RunState) -> None:
-        """Restore an earlier state bit for bit: the network, the optimizer's state, the history."""
-        model, example = self.state.model, self.state.samples.example()
-        state.network.restore(model, example, self.optimizer)
-        checkpoints.load_optimizer_state(self.optimizer, deepcopy(state.optimizer))
-        self.resume(state.history.copy())
-        self.best, self.state.race = state.best, copy(state.race)
-        self.state.stage_end = state.stage_end
-        self.state.meter.resume(state.spent)
-        self.rate.restore(deepcopy(state.schedule))
-        self._choose_samples()
-
     def _keep(self) -> None:
         """Keep the network of this epoch, before it grows, if it is the best yet on validation data."""
         last = self.history.last
@@ -277,51 +225,44 @@ class Run(Grower):
             if self.best is None or last["smoothed_loss"] < epochs[self.best[0] - 1]["smoothed_loss"]:
                 self.best = (last["epoch"], ModelState.from_model(self.state.model, last["widths"]))
 
-    def save(self, seconds: float) -> None:
-        """Write the checkpoint after a growth step, at the end, and if the last one is older than ``seconds``."""
+    def full_state(self) -> dict[str, Any]:
+        """Return the state of the run, for snapshots and its checkpoint."""
         state = self.state
-        due = state.record is not None or state.history.ended or time.monotonic() - self.saved >= seconds
-        if self.path is None or not due or ranks.rank() != 0:
-            return
-        checkpoints.save_checkpoint(
-            self.path,
-            {
-                **self.state_dict(),
-                "model": ModelState.from_model(state.model, self.widths).to_dict(),
-                "optimizer": self.optimizer.state_dict(),
-                "schedule": self.rate.state(),
-                "rate_scale": state.rate_scale,
-                "best": None if self.best is None else [self.best[0], self.best[1].to_dict()],
-            },
-        )
-        self.saved = time.monotonic()
+        return {
+            **self.state_dict(),
+            "model": ModelState.from_model(state.model, self.widths).to_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "schedule": self.rate.state(),
+            "rate_scale": state.rate_scale,
+            "best": None if self.best is None else [self.best[0], self.best[1].to_dict()],
+        }
 
-    def _load(self, path: Path, saved: dict[str, Any]) -> None:
+    def load_full_state(self, saved: Mapping[str, Any]) -> None:
+        """Go on from what :meth:`full_state` returned."""
         state = self.state
-        history = History.from_json(saved["history"])
-        setting, before = state.history.setting, history.setting
-        check_setting(path, before, setting)
-        check_checkpoint(saved, history)
         ModelState.from_dict(saved["model"]).restore(state.model, state.samples.example(), self.optimizer)
-        checkpoints.load_optimizer_state(self.optimizer, saved["optimizer"])
+        load_optimizer_state(self.optimizer, saved["optimizer"])
         self.load_state_dict(saved)
-        if any(before[name] != setting[name] for name in MAY_CHANGE):
-            self.history.ended = self.history.note = ""
-        self.history.setting = setting
         self.rate.restore(saved["schedule"])
         state.rate_scale = float(saved["rate_scale"])
-        if saved["best"] is not None:
-            epoch, network = saved["best"]
-            self.best = (int(epoch), ModelState.from_dict(network))
-        self._try_networks()
+        best = saved["best"]
+        self.best = None if best is None else (int(best[0]), ModelState.from_dict(best[1]))
         self._choose_samples()
 
-    def _try_networks(self) -> None:
-        """Restore the other networks of a checkpoint in a copy of the model, as the run may do later."""
-        race, example = self.state.race, self.state.samples.example()
-        states = [] if race is None else [race.before, *([] if race.best is None else [race.best.network])]
-        for network in [*(state.network for state in states), *([] if self.best is None else [self.best[1]])]:
-            network.restore(deepcopy(self.state.model), example)
+    def check_state(self, saved: Mapping[str, Any], history: History) -> None:
+        """Check what the file of a checkpoint says, and that a copy of the model can take its other networks."""
+        check_checkpoint(saved, history)
+        example = self.state.samples.example()
+        networks = [] if saved["best"] is None else [saved["best"][1]]
+        if (race := saved["race"]) is not None:
+            networks += [race["before"]["network"]]
+            networks += [] if race["best"] is None else [race["best"]["network"]["network"]]
+        for network in networks:
+            ModelState.from_dict(network).restore(deepcopy(self.state.model), example)
+
+    def go_on(self) -> None:
+        """Let a run that has ended continue."""
+        self.history.ended = self.history.note = ""
 
     def finish(self) -> None:
         """Restore the best network, if ``keep`` asks for it and it is not the last one."""

@@ -207,8 +207,8 @@ def test_growing_by_hand_ends_a_stage_with_the_present_network(is_reached):
     assert len(page.run["records"]) == records
     assert page.as_told()
     now = page.live.run.snapshot()
-    assert (now.stage_end, now.race.epoch) == (before.stage_end, before.race.epoch)
-    assert now.spent["epochs"] == before.spent["epochs"]
+    assert (now["stage_end"], now["race"]["epoch"]) == (before["stage_end"], before["race"]["epoch"])
+    assert now["spent"]["epochs"] == before["spent"]["epochs"]
 
 
 @pytest.mark.slow

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ import torch
 from torch import nn
 
 from creases.growth._budget import Budget, Meter
-from creases.growth._checkpoint import ModelState, blame_checkpoint, load_checkpoint, save_checkpoint
-from creases.growth._config import MAY_CHANGE, GrowthConfig, check_setting, describe_run, describe_setting
+from creases.growth._checkpoint import ModelState, Resumable
+from creases.growth._config import GrowthConfig, describe_run, describe_setting
 from creases.growth._explained.perceptron import Perceptron, Rows
 from creases.growth._explained.search import (
     BUDGET_SPENT,
@@ -45,18 +44,7 @@ from creases.network.surgery import find_place
 NO_LIMIT = 1_000_000
 
 
-@dataclass(frozen=True, eq=False)
-class ExplainedState:
-    """A run at one moment: its network, the search, the history."""
-
-    growth: Growth
-    unfinished: Growth | None
-    network: ModelState
-    history: History
-    spent: dict[str, Any]
-
-
-class ExplainedRun:
+class ExplainedRun(Resumable):
     """A run of explained growth, driven round by round; each round is an epoch of its history.
 
     The module becomes the network of the search after every round. It has what :class:`creases.growth.Run` has for
@@ -92,8 +80,7 @@ class ExplainedRun:
         self.state = State(model, None, train, goal, how, resolve_where(config.where), history, config.seed, meter)
         self.growth = Growth()
         self._unfinished: Growth | None = None  #: as the budget ended growth
-        self._before: ExplainedState | None = None  #: during a round, the run before it
-        self.saved = 0.0
+        self._before: tuple[Growth, Growth | None, History, dict[str, Any]] | None = None  #: a round: the run before it
 
     @property
     def history(self) -> History:
@@ -123,13 +110,6 @@ class ExplainedRun:
         assert isinstance(layer, nn.Linear)
         return layer
 
-    def start(self) -> None:
-        """Resume from the checkpoint, or begin."""
-        if self.path is not None and self.path.exists():
-            with blame_checkpoint(self.path):
-                self._load(self.path, load_checkpoint(self.path))
-        self.saved = time.monotonic()
-
     def epoch(self, *, grow: bool = True) -> None:
         """Take the next round: fit the linear model, fold, take a unit away, or train on all rows.
 
@@ -139,7 +119,7 @@ class ExplainedRun:
         state.record = None
         if not grow and self.growth.phase in ("start", "fold", "group", "remove"):
             self._end_growth("it was told to")
-        self._before = self.snapshot()
+        self._before = self._parts()
         self._advance()
         self._before = None
 
@@ -316,19 +296,33 @@ class ExplainedRun:
                 else:
                     setattr(module, name, nn.Parameter(new, requires_grad=old.requires_grad))
 
-    def snapshot(self) -> ExplainedState:
-        """Return the run as it is now, to :meth:`restore` later; for hooks the run before the round."""
-        if self._before is not None:
-            return self._before
-        network = ModelState.from_model(self.state.model, self.widths)
-        return ExplainedState(self.growth, self._unfinished, network, self.history.copy(), self.state.meter.numbers)
+    def _parts(self) -> tuple[Growth, Growth | None, History, dict[str, Any]]:
+        return self.growth, self._unfinished, self.history.copy(), self.state.meter.numbers
 
-    def restore(self, state: ExplainedState) -> None:
-        """Restore an earlier state bit for bit: the network, the search, the history."""
-        state.network.restore(self.state.model, self.state.samples.example())
-        self.growth, self._unfinished, self.state.history = state.growth, state.unfinished, state.history.copy()
-        self.state.meter.resume(state.spent)
-        self.state.clear()
+    def full_state(self) -> dict[str, Any]:
+        """Return the state of the run, for snapshots and its checkpoint; for hooks that before the round."""
+        growth, unfinished, history, spent = self._before or self._parts()
+        return {
+            "growth": _growth_dict(growth),
+            "unfinished": None if unfinished is None else _growth_dict(unfinished),
+            "history": history.to_json(),
+            "spent": spent,
+            "model": ModelState.from_model(self.state.model, self.widths).to_dict(),
+        }
+
+    def load_full_state(self, saved: Mapping[str, Any]) -> None:
+        """Go on from what :meth:`full_state` returned."""
+        state = self.state
+        ModelState.from_dict(saved["model"]).restore(state.model, state.samples.example())
+        self.growth = _growth_from(saved["growth"], self.judges)
+        self._unfinished = None if saved["unfinished"] is None else _growth_from(saved["unfinished"], self.judges)
+        state.history = History.from_json(saved["history"])
+        state.meter.resume(saved["spent"])
+        state.clear()
+
+    def go_on(self) -> None:
+        """Let a run that has ended continue."""
+        self.extend(self.state.meter.budget)
 
     def extend(self, budget: str | float | Budget) -> None:
         """Raise the total budget; growth that the budget ended continues."""
@@ -342,30 +336,6 @@ class ExplainedRun:
             if self.growth.round == 1:  # the linear model may not have converged
                 self.growth = Growth()
                 history.epochs, history.records = [], []
-
-    def save(self, seconds: float) -> None:
-        """Write the checkpoint after a growth step, at the end, and if the last one is older than ``seconds``."""
-        due = self.state.record is not None or self.history.ended or time.monotonic() - self.saved >= seconds
-        if self.path is None or not due:
-            return
-        model = ModelState.from_model(self.state.model, self.widths).to_dict()
-        unfinished = None if self._unfinished is None else _growth_dict(self._unfinished)
-        content = {"history": self.history.to_json(), "model": model, "spent": self.state.meter.numbers}
-        save_checkpoint(self.path, {**content, "growth": _growth_dict(self.growth), "unfinished": unfinished})
-        self.saved = time.monotonic()
-
-    def _load(self, path: Path, saved: Mapping[str, Any]) -> None:
-        history = History.from_json(saved["history"])
-        setting = self.history.setting
-        check_setting(path, history.setting, setting)
-        ModelState.from_dict(saved["model"]).restore(self.state.model, self.state.samples.example())
-        self.growth = _growth_from(saved["growth"], self.judges)
-        self._unfinished = None if saved["unfinished"] is None else _growth_from(saved["unfinished"], self.judges)
-        budget, self.state.history = self.state.meter.budget, history
-        self.state.meter.resume(saved["spent"])
-        if any(history.setting[name] != setting[name] for name in MAY_CHANGE):
-            self.extend(budget)
-        history.setting = setting
 
     def finish(self) -> None:
         """Do nothing: the last round leaves the network that is kept."""

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import nn
 
-from creases.errors import InputError
 from creases.growth.methods._first_order.statistics import statistics
 from creases.growth.methods._tiny.bottleneck import best_moves, bottleneck, optimal_units, projected_pairs, scale_moves
 from first_order import activities, conv, data, loss, mlp, place_of
@@ -124,15 +123,3 @@ def test_a_small_best_move_lowers_the_loss_as_predicted(model, shape):
         fall = float((loss(model(x), y) - loss(after, y)).detach()) / step
         expected = sums.mean_goal - bottleneck(sums)  # <V_goal, V_0*> = |V_goal|^2 - |V_proj|^2
         assert fall == pytest.approx(expected, rel=1e-3)
-
-
-def test_the_eigenproblem_of_proposition_3_3_gives_the_same_units():
-    model, (x, y) = mlp(widths=(8, 6, 5)), data((8,), n=200)
-    y = (y + 2 * (x[:, 2] > 0)) % 5
-    sums = statistics(model, place_of(model, "0"), (x, y), loss)
-    direct, by_lobpcg = (optimal_units(sums, count=2, solver=solver) for solver in ("cholesky", "lobpcg"))
-    assert torch.allclose(direct.values, by_lobpcg.values, rtol=1e-9)
-    products = [units.omega["2"] @ units.alpha.T for units in (direct, by_lobpcg)]
-    assert torch.allclose(*products, atol=1e-7)
-    with pytest.raises(InputError, match="three times as wide"):
-        optimal_units(sums, count=4, solver="lobpcg")

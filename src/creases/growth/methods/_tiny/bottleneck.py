@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from creases._validation import check_choice
-from creases.errors import InputError
 from creases.growth._integrations import _ranks as ranks
 from creases.growth._proposal import weight_of
 from creases.growth.methods._first_order.observation import Observation
@@ -134,7 +131,6 @@ def optimal_units(
     *,
     count: int | None = None,
     project: bool = True,
-    solver: Literal["cholesky", "lobpcg"] = "cholesky",
 ) -> NewUnits:
     """Return the optimal new units (Prop. 3.2, 3.3), at most ``count`` of them [1]_.
 
@@ -151,21 +147,15 @@ def optimal_units(
         Number of units, at most; None for all.
     project
         Whether to approximate V_proj; otherwise V_goal.
-    solver
-        "cholesky", or "lobpcg" for the eigenproblem of Prop. 3.3 without a decomposition of S, which must be positive
-        definite and have three times as many rows as there are units. On a CPU it takes several times as long for every
-        size that fits into memory.
 
     References
     ----------
     .. [1] "Spotting Expressivity Bottlenecks and Fixing Them Optimally", anonymous, under review (a later version:
        Verbockhaven, Rudkiewicz, Chevallier, Charpiat, "Growing Tiny Networks", TMLR 2024).
     """
-    check_choice(solver, ("cholesky", "lobpcg"), "solver")
     moves = best_moves(sums) if project else {}
     pairs = projected_pairs(sums, moves) if project else {p: s.pairs / sums.count for p, s in sums.consumers.items()}
-    solve = solve_units if solver == "cholesky" else _solve_by_lobpcg
-    return solve(sums.features / sums.count, pairs, count=count)
+    return solve_units(sums.features / sums.count, pairs, count=count)
 
 
 def solve_units(s: Tensor, pairs: dict[str, Tensor], *, count: int | None, as_printed: bool = False) -> NewUnits:
@@ -182,20 +172,6 @@ def solve_units(s: Tensor, pairs: dict[str, Tensor], *, count: int | None, as_pr
     k = int((values[:limit] > least).sum())
     root = values[:k].sqrt()
     return NewUnits(back(u[:, :k]) * root, split_columns(vh[:k] * root[:, None], pairs), values[:k], len(white))
-
-
-def _solve_by_lobpcg(s: Tensor, pairs: dict[str, Tensor], *, count: int | None) -> NewUnits:
-    """Return the optimal new units by ``N N' alpha = lambda^2 S alpha`` and ``omega = N' alpha`` (Prop. 3.3)."""
-    n = join_columns(pairs)
-    k = min(n.shape) if count is None else min(count, *n.shape)
-    if 3 * k > len(s) or int(torch.linalg.cholesky_ex(s)[1]):
-        raise InputError("solver", "be 'cholesky' unless S is positive definite and three times as wide", "'lobpcg'")
-    start = torch.linalg.qr(n)[0][:, :k]
-    squares, alpha = torch.lobpcg(n @ n.T, B=s, X=start, niter=20 * len(s), tol=1e-12, largest=True)
-    root = squares.clamp_min(0).sqrt().sqrt()  # of lambda
-    k = int((root.square() > _RELATIVE * root[:1].square().sum()).sum())
-    omega = (alpha[:, :k].T @ n) / root[:k, None]
-    return NewUnits(alpha[:, :k] * root[:k], split_columns(omega, pairs), root[:k].square(), len(s))
 
 
 def join_columns(pairs: dict[str, Tensor]) -> Tensor:
