@@ -69,13 +69,8 @@ class FoldContext:
     X: Floats  #: (n, d) inputs of the layer
     state: Decisions | Residuals
     outputs: Floats  #: (n, m)
+    offset: Floats | float  #: (n, m) in the outputs beside what the network gives, or 0
     eps: float  #: of each unit
-    offset: Floats | float = 0.0  #: (n, m) in the outputs beside what the network gives
-
-
-def explain_refusal(place: Place, why: str) -> dict[str, Any]:
-    """Return the explanation of a proposal without units."""
-    return {"method": "fold", "place": place.name, "reason": why}
 
 
 def explain_folds(

@@ -33,14 +33,13 @@ from creases.growth.methods._fold.explanation import (
     FoldContext,
     RejectedCandidate,
     explain_folds,
-    explain_refusal,
     fold_entries,
     fold_outcome,
     same_mistakes,
     unrepaired_rows,
 )
 from creases.growth.methods._fold.fold_point import FoldPoint, fold_point, local_fold_point
-from creases.growth.methods._fold.subnetwork import Subnetwork, SubnetworkView, check_place, layer_inputs, subnetwork_at
+from creases.growth.methods._fold.subnetwork import Subnetwork, check_place, layer_inputs, subnetwork_at
 from creases.growth.methods._fold.typical_mispredictions import (
     Decisions,
     Residuals,
@@ -66,13 +65,9 @@ SCORES = 16
 
 
 @dataclass(frozen=True, eq=False)
-class FoldSearch:
+class FoldSearch(FoldContext):
     """The search at the samples of a place."""
 
-    subnet: Subnetwork
-    X: Floats  #: (n, d) inputs of the layer
-    view: SubnetworkView  #: of them
-    state: Decisions | Residuals
     point: str
     direction: str
     seed: int
@@ -481,30 +476,30 @@ def fold(
             "direction", "be 'score' in regression, where the fold point is the sample itself", repr(direction)
         )
     shape = tuple(np.shape(X)[1:]) if input_shape is None and np.ndim(X) > 2 else input_shape
-    task = _Task(loss, point, direction, seed, weight)
-    search, context, why = _open_search(model, place, X, y, task, eps, shape)
-    if why:
-        return _empty_proposal(context, why)
-    noise = np.isin(np.arange(len(context.X)), tried) & context.state.wrong
-    if as_printed and context.state.wrong.any():
+    options: dict[str, Any] = {"point": point, "direction": direction, "eps": eps, "weight": weight, "seed": seed}
+    search = _open_search(model, place, X, y, loss, shape, **options)
+    if why := dead_layer_reason(search.subnet, search.X):
+        return _refusal(search, why)
+    noise = np.isin(np.arange(len(search.X)), tried) & search.state.wrong
+    if as_printed and search.state.wrong.any():
         printed = search.printed_fold(k, restarts)
         if isinstance(printed, str):
-            return _empty_proposal(context, printed)
-        found = explain_folds([printed], context, [printed], noise & False) | {"as_printed": True}
-        proposal = _proposal(context, [printed], found)
-        return replace(proposal, bias=0 * proposal.bias) if not context.place.norm else proposal
+            return _refusal(search, printed)
+        found = explain_folds([printed], search, [printed], noise & False) | {"as_printed": True}
+        proposal = _proposal(search, [printed], found)
+        return replace(proposal, bias=0 * proposal.bias) if not search.place.norm else proposal
     candidates = search.typical(max(k, count), restarts, noise)
     if not candidates:
         tired = "earlier folds at all mispredicted samples did not help, so these are treated as noise"
-        return _empty_proposal(context, tired if noise.any() else "no sample is mispredicted")
+        return _refusal(search, tired if noise.any() else "no sample is mispredicted")
     results, folds = _choose(search, candidates if choose == "gain" else candidates[:count], noise, count)
     if not folds:
         reasons = [
             f"sample {result.instance}: {result.why}" for result in results if isinstance(result, RejectedCandidate)
         ]
-        return _empty_proposal(context, "; ".join(reasons[:MAX_REASONS]))
-    context = replace(context, eps=eps / len(folds))
-    return _proposal(context, folds, explain_folds(folds, context, results, noise))
+        return _refusal(search, "; ".join(reasons[:MAX_REASONS]))
+    search = replace(search, eps=eps / len(folds))
+    return _proposal(search, folds, explain_folds(folds, search, results, noise))
 
 
 def fold_each(
@@ -528,13 +523,14 @@ def fold_each(
     as the boundary is not known then, creases pass through the samples themselves, and explanations list the samples
     that are mispredicted alike.
     """
-    task = _Task(loss, "effective or sample", "score", seed, weight, offset)
-    search, context, why = _open_search(model, place, X, y, task, eps, None)
-    if why:
+    options: dict[str, Any] = {"point": "effective or sample", "direction": "score", "eps": eps, "seed": seed}
+    search = _open_search(model, place, X, y, loss, None, weight=weight, offset=offset, **options)
+    if dead_layer_reason(search.subnet, search.X):
         return []
-    noise = np.isin(np.arange(len(context.X)), tried) & context.state.wrong
+    state = search.state
+    noise = np.isin(np.arange(len(search.X)), tried) & state.wrong
     typical = search.typical(count, restarts, noise)
-    typical += other_mispredictions(typical, context.state.kind, context.state.wrong & ~noise, count - len(typical))
+    typical += other_mispredictions(typical, state.kind, state.wrong & ~noise, count - len(typical))
     results, _ = _extend(search, typical, [], 0, at_sample=offset is not None)
     refused = {result.instance for result in results if isinstance(result, RejectedCandidate)}
     if refused and offset is None:
@@ -542,23 +538,11 @@ def fold_each(
         again, _ = _extend(search, lone, [], 0, at_sample=True)
         results = [*(result for result in results if isinstance(result, FoldCandidate)), *again]
     folds = sorted((result for result in results if isinstance(result, FoldCandidate)), key=lambda fold: -fold.gain)
-    explanations = [explain_folds([one], context, results, noise) for one in folds]
+    explanations = [explain_folds([one], search, results, noise) for one in folds]
     if offset is not None:
         for one, explanation in zip(folds, explanations, strict=True):
-            explanation["why"]["cluster"]["alike"] = same_mistakes(one.typical, context.state).tolist()
-    return [_proposal(context, [one], explanation) for one, explanation in zip(folds, explanations, strict=True)]
-
-
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """What folds are for, and where their creases pass."""
-
-    loss: str
-    point: str
-    direction: str
-    seed: int
-    weight: Any = None
-    offset: Floats | None = None
+            explanation["why"]["cluster"]["alike"] = same_mistakes(one.typical, state).tolist()
+    return [_proposal(search, [one], explanation) for one, explanation in zip(folds, explanations, strict=True)]
 
 
 def _open_search(
@@ -566,22 +550,22 @@ def _open_search(
     place: Place | str,
     X: Any,
     y: Any,
-    task: _Task,
-    eps: float,
+    loss: str,
     input_shape: Sequence[int] | None,
-) -> tuple[FoldSearch, FoldContext, str]:
-    """Return the search for folds in a place of a model, what it searches in, and why there can be none."""
+    *,
+    weight: Any,
+    offset: Floats | None = None,
+    **options: Any,
+) -> FoldSearch:
+    """Return the search for folds in a place of a model."""
     model = unwrap_module(model)
     place = find_place(model, place, input_shape)
     subnet = subnetwork_at(model, place, input_shape)
     data, inputs = layer_inputs(subnet, X)
-    view = subnet.view(inputs)
-    offset = 0.0 if task.offset is None else task.offset
-    outputs = offset + view.outputs()
-    state = (decisions if task.loss == "classification" else residuals)(outputs, y, task.weight)
-    search = FoldSearch(subnet, inputs, view, state, task.point, task.direction, task.seed)
-    context = FoldContext(model, subnet, view, place, data, inputs, state, outputs, eps, offset)
-    return search, context, dead_layer_reason(subnet, inputs)
+    view, beside = subnet.view(inputs), 0.0 if offset is None else offset
+    outputs = beside + view.outputs()
+    state = (decisions if loss == "classification" else residuals)(outputs, y, weight)
+    return FoldSearch(model, subnet, view, place, data, inputs, state, outputs, beside, **options)
 
 
 def _choose(
@@ -642,29 +626,25 @@ def dead_layer_reason(subnet: Subnetwork, X: Floats) -> str:
     return reason
 
 
-def _empty_proposal(context: FoldContext, why: str) -> Proposal:
+def _refusal(search: FoldSearch, why: str) -> Proposal:
     """Return a proposal without units, with the reason."""
-    place, subnet = context.place, context.subnet
-    d, path = subnet.net.n_in, place.consumers[0].path
-    no_columns = {path: torch.zeros(subnet.fan_out_size, 0, dtype=torch.float64)}
-    nothing = torch.zeros(0, dtype=torch.float64)
-    return Proposal("fold", place, nothing.reshape(0, d), nothing, no_columns, 0.0, explain_refusal(place, why))
+    return _proposal(search, [], {"method": "fold", "place": search.place.name, "reason": why})
 
 
 def _proposal(context: FoldContext, folds: Sequence[FoldCandidate], explanation: dict[str, Any]) -> Proposal:
-    W = context.subnet.row_norm * np.array([best.u for best in folds])
-    points = np.array([best.at.x for best in folds])
-    V = np.array([best.sign * context.eps * best.v for best in folds])
+    subnet = context.subnet
+    W = subnet.row_norm * np.array([best.u for best in folds]).reshape(-1, subnet.net.n_in)
+    V = np.array([best.sign * context.eps * best.v for best in folds]).reshape(-1, subnet.fan_out_size)
     proposal = Proposal(
         method="fold",
         place=context.place,
         fan_in=torch.from_numpy(W),
-        bias=torch.tensor([-(w @ x) for w, x in zip(W, points, strict=True)], dtype=torch.float64),
+        bias=torch.tensor([-(w @ best.at.x) for w, best in zip(W, folds, strict=True)], dtype=torch.float64),
         fan_out={context.place.consumers[0].path: torch.from_numpy(np.ascontiguousarray(V.T))},
-        gain=sum(best.gain for best in folds),
+        gain=sum((best.gain for best in folds), 0.0),
         explanation=explanation,
     )
-    if not context.place.norm:
+    if not folds or not context.place.norm:
         return proposal
     weight = next(context.model.parameters())
     x = torch.from_numpy(context.data).reshape(-1, *context.subnet.head.input_shape).to(weight)
