@@ -120,20 +120,9 @@ def _feature_text(name: str | tuple[str, str], value: float) -> str:
 MAX_KINDS = 5
 
 
-def fold_sentences(explanation: Mapping[str, Any], names: FeatureNames) -> str:
-    """Return the explanation of folds as text, without their outcome."""
-    crease = [] if "folds" in explanation else [_crease(explanation, names)]
-    sentences = [fold_reason(explanation, names), *crease, _effect(explanation)]
-    if noise := explanation.get("noise"):
-        why = "because an earlier crease there did not help"
-        sentences.append(f"Skipped {names.samples(len(noise))} as noise, {why}.")
-    return " ".join(sentences)
-
-
-def fold_reason(explanation: Mapping[str, Any], names: FeatureNames) -> str:
-    """Return why the units were added, in one sentence."""
+def _fold(explanation: Mapping[str, Any], names: FeatureNames) -> str:
+    """Return the mistakes that units were added for."""
     entries = fold_entries(explanation)
-    units = plural(len(entries), "unit")
     kinds = list(dict.fromkeys(_because(entry, names, "fitted_without" in explanation) for entry in entries))
     because = "; ".join(kinds[:MAX_KINDS]) + (f"; and {len(kinds) - MAX_KINDS} more" if len(kinds) > MAX_KINDS else "")
     if len(entries) == 1:
@@ -142,7 +131,16 @@ def fold_reason(explanation: Mapping[str, Any], names: FeatureNames) -> str:
         them = "them" if why["cluster"]["same_mistake"] > 1 else "it"
         share += " of that network" if "fitted_without" in explanation else ""
         because += f"; the {names.samples(size)} around {them} carry {share}" if size > 1 else f"; it carries {share}"
-    return f"{units} added to {explanation['place']!r} because {because}."
+    return because
+
+
+def _fold_details(explanation: Mapping[str, Any], names: FeatureNames) -> str:
+    """Return where the crease lies, what it does at first, and which samples were skipped."""
+    sentences = [*([] if "folds" in explanation else [_crease(explanation, names)]), _effect(explanation)]
+    if noise := explanation.get("noise"):
+        why = "because an earlier crease there did not help"
+        sentences.append(f"Skipped {names.samples(len(noise))} as noise, {why}.")
+    return " ".join(sentences)
 
 
 def _because(entry: Mapping[str, Any], names: FeatureNames, fitted_without: bool) -> str:
@@ -203,8 +201,11 @@ def _effect(explanation: Mapping[str, Any]) -> str:
     return f"{gain}; at first, outputs change by at most {format_number(effect['largest_change'])}."
 
 
-def outcome_sentence(explanation: Mapping[str, Any], names: FeatureNames) -> str:
-    """Return the outcome of the units after training."""
+def explain_outcome(explanation: Mapping[str, Any], **options: Unpack[NameOptions]) -> str:
+    """Return the outcome of new units after training; "" where the method does not provide it."""
+    if explanation.get("method") != "fold" or "after" not in explanation:
+        return ""
+    names = FeatureNames(**options)
     after, (kind, factor) = explanation["after"], _loss_name(explanation)
     before, now = (format_number(factor * after[key]) for key in ("mean_loss_before", "mean_loss"))
     of = " of that network" if "fitted_without" in explanation else ""
@@ -237,14 +238,7 @@ def _loss_name(explanation: Mapping[str, Any]) -> tuple[str, float]:
     return ("mean loss", 1.0) if residual is None else ("mean squared error", 2.0 / len(residual))
 
 
-def unit_reason(explanation: Mapping[str, Any]) -> str:
-    """Return why the units were added, in one sentence."""
-    units = plural(explanation.get("units", 1), "unit")
-    because = SENTENCES[explanation["method"]](explanation)
-    return f"{units} added to {explanation['place']!r} because {because}."
-
-
-def _tiny(e: Mapping[str, Any]) -> str:
+def _tiny(e: Mapping[str, Any], names: FeatureNames) -> str:
     start = f"updates of the existing weights cannot reach {e['share_of_goal']:.0%} of the desired output change"
     if "fallback" not in e:
         return start
@@ -252,7 +246,7 @@ def _tiny(e: Mapping[str, Any]) -> str:
     return f"{start}; no linear correlation helps, so {kind}"
 
 
-def _tiny_details(e: Mapping[str, Any]) -> str:
+def _tiny_details(e: Mapping[str, Any], names: FeatureNames) -> str:
     search = e["line_search"]
     share = e["bottleneck_after"] / e["bottleneck"] if e["bottleneck"] else 1.0
     where = "held-out samples" if search["held_out"] else "the same samples"
@@ -270,7 +264,7 @@ def _moved_sentence(e: Mapping[str, Any]) -> str:
     return f" The existing weights moved, by {factor:.3g} times their best update." if factor else ""
 
 
-def _gradmax(e: Mapping[str, Any]) -> str:
+def _gradmax(e: Mapping[str, Any], names: FeatureNames) -> str:
     how = {
         "zero": "incoming weights start at zero, so the function is unchanged",
         "small": "incoming weights start near zero and only set which samples activate the unit",
@@ -280,14 +274,14 @@ def _gradmax(e: Mapping[str, Any]) -> str:
     return f"new weights have the largest gradient there{size}; {how}"
 
 
-def _random(e: Mapping[str, Any]) -> str:
+def _random(e: Mapping[str, Any], names: FeatureNames) -> str:
     effect = "at first they have no effect" if not e.get("fan_out") else "their weights are as in an untrained network"
     if e["gain"] != 0:
         effect = f"the mean loss is predicted to {'rise' if e['gain'] < 0 else 'fall'} by {abs(e['gain']):.3g}"
     return f"the method draws units at random (seed {e['seed']}); {effect}"
 
 
-def _split(e: Mapping[str, Any]) -> str:
+def _split(e: Mapping[str, Any], names: FeatureNames) -> str:
     noise = f"with noise of {e['noise']:.3g}" if e["noise"] else "exactly (without noise, training keeps copies equal)"
     if len(e["split"]) == 1:
         return f"unit {e['split'][0]} was copied {noise}; each copy gets half of the outgoing weights"
@@ -295,7 +289,7 @@ def _split(e: Mapping[str, Any]) -> str:
     return f"units {units} were copied {noise}; each copy gets half of the outgoing weights"
 
 
-def _linear(e: Mapping[str, Any]) -> str:
+def _linear(e: Mapping[str, Any], names: FeatureNames) -> str:
     pairs = "one mirrored pair of units" if e["pairs"] == 1 else f"{e['pairs']} mirrored pairs of units"
     return f"growth starts as the linear model, which {pairs} can be"
 
@@ -303,14 +297,9 @@ def _linear(e: Mapping[str, Any]) -> str:
 #: The method of a first growth step that only writes the linear model as units.
 LINEAR = "linear"
 
-SENTENCES = {
-    "tiny": _tiny,
-    "gradmax": _gradmax,
-    "random": _random,
-    "split": _split,
-    LINEAR: _linear,
-}
-DETAILS = {"tiny": _tiny_details}
+#: What follows "because", and what is said after it, by method.
+REASONS = {"fold": _fold, "tiny": _tiny, "gradmax": _gradmax, "random": _random, "split": _split, LINEAR: _linear}
+DETAILS = {"fold": _fold_details, "tiny": _tiny_details}
 
 
 def explain(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str:
@@ -330,30 +319,18 @@ def explain(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str
     >>> explain({"method": "fold", "place": "0", "reason": "no sample is mispredicted"})
     "No unit added to '0': no sample is mispredicted."
     """
-    if explanation.get("reason"):
-        return f"No unit added to {explanation['place']!r}: {explanation['reason']}.{_moved_sentence(explanation)}"
-    method = explanation["method"]
-    if method == "fold":
-        outcome = explain_outcome(explanation, **names)
-        return " ".join(filter(None, (fold_sentences(explanation, FeatureNames(**names)), outcome)))
-    if method in SENTENCES:
-        details = DETAILS.get(method)
-        return unit_reason(explanation) + (f" {details(explanation)}" if details else "")
-    return f"{plural(explanation.get('units', 1), 'unit')} added to {explanation['place']!r} by {method}."
+    details = None if explanation.get("reason") else DETAILS.get(explanation["method"])
+    more = "" if details is None else details(explanation, FeatureNames(**names))
+    return " ".join(filter(None, (explain_reason(explanation, **names), more, explain_outcome(explanation, **names))))
 
 
 def explain_reason(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str:
-    """Return the reason for new units in one sentence."""
-    if not explanation.get("reason"):
-        if explanation["method"] == "fold":
-            return fold_reason(explanation, FeatureNames(**names))
-        if explanation["method"] in SENTENCES:
-            return unit_reason(explanation)
-    return explain(explanation, **names)
-
-
-def explain_outcome(explanation: Mapping[str, Any], **names: Unpack[NameOptions]) -> str:
-    """Return the outcome of new units after training; "" where the method does not provide it."""
-    if explanation.get("method") != "fold" or "after" not in explanation:
-        return ""
-    return outcome_sentence(explanation, FeatureNames(**names))
+    """Return the reason for new units, or for none, in one sentence."""
+    place = repr(explanation["place"])
+    if explanation.get("reason"):
+        return f"No unit added to {place}: {explanation['reason']}.{_moved_sentence(explanation)}"
+    units = plural(len(explanation["folds"]) if "folds" in explanation else explanation.get("units", 1), "unit")
+    reason = REASONS.get(explanation["method"])
+    if reason is None:
+        return f"{units} added to {place} by {explanation['method']}."
+    return f"{units} added to {place} because {reason(explanation, FeatureNames(**names))}."
