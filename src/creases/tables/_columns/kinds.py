@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from creases._text import list_some, plural
-from creases._typing import Floats, Ints
+from creases._typing import Floats
 from creases.errors import InputError
 from creases.tables._columns.clocks import DurationFormat, TimeFormat
 from creases.tables._columns.codec import Codec, TextCodec, format_level
@@ -132,10 +132,9 @@ class ColumnKind:
         numbers = self.codec.numbers(read)
         return np.where(np.isin(numbers, self.codes), np.nan, numbers) if self.codes else numbers
 
-    def gaps(self, raw: Column, read: Column, counts: Ints | None = None) -> Gaps:
-        """Return what cells with text were read as missing; ``counts`` (n,) is how often each is there."""
-        counts = np.ones(len(raw.values), np.int64) if counts is None else counts
-        marked = raw.is_marked(self.marks)
+    def gaps(self, raw: Column, read: Column) -> Gaps:
+        """Return what cells with text were read as missing."""
+        counts, marked = raw.counts, raw.is_marked(self.marks)
         unread = read.missing & ~raw.missing & ~marked & (counts > 0)
         marks: Counter[str] = Counter()
         for k in np.flatnonzero(marked).tolist():

@@ -182,14 +182,25 @@ class ColumnSummary:
     def of(cls, kind: ColumnKind, read: Column) -> ColumnSummary:
         """Return what a column that has been read tells."""
         if isinstance(kind.codec, Levels):
-            return cls(0, counts=Counter(kind.codec.texts(read)))
-        return cls(int(read.missing.sum()), tuple(map(add_exactly, kind.numbers(read).T)))
+            return cls(0, counts=count_values(read, kind.codec.texts(read)))
+        return cls(int(read.take(read.missing).sum()), tuple(map(add_exactly, read.take(kind.numbers(read)).T)))
 
     def __add__(self, other: ColumnSummary) -> ColumnSummary:
         counts = None if self.counts is None else self.counts + other.counts
         days = [each for each in (self.first, other.first) if each is not None]
         sums = tuple(add_sums(a, b) for a, b in zip(self.sums, other.sums, strict=True))
         return ColumnSummary(self.n_missing + other.n_missing, sums, counts, first=min(days, default=None))
+
+
+def count_values(column: Column, values: Sequence[Any]) -> Counter[Any]:
+    """Return in how many rows of a column each of its values (k,) is, which may be written in another way."""
+    if column.places is None:
+        return Counter(values)
+    result: Counter[Any] = Counter()
+    for value, count in zip(values, column.counts.tolist(), strict=True):
+        if count:
+            result[value] += count
+    return result
 
 
 def fit_inputs(kinds: Sequence[ColumnKind], summaries: Sequence[ColumnSummary], missing: str) -> list[ColumnEncoding]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from creases._schema import expect
 from creases._text import list_names, list_some, plural
-from creases._typing import Floats, Ints, Task
+from creases._typing import Floats, Task
 from creases.errors import ColumnWarning, FileError, InputError
 from creases.tables._columns.codec import Feature, format_level
 from creases.tables._columns.kinds import MAX_LEVELS, ColumnKind, Gaps
@@ -43,8 +43,17 @@ class EncodedRows:
     """New rows as the network takes them."""
 
     X: Floats  #: (n, d)
-    notes: tuple[str, ...]  #: what was unusual about them: unknown categories, new missing values
-    unread: tuple[str, ...] = ()  #: those of the notes on cells that could not be read, or are likely misspelled
+    unusual: tuple[Unusual, ...]  #: unknown categories, new missing values, cells that could not be read
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was unusual about them, in words."""
+        return tuple(map(str, self.unusual))
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Those of the notes on cells that could not be read, or are likely misspelled."""
+        return tuple(str(each) for each in self.unusual if each.like or each.what not in ("unknown", "missing"))
 
     def warn(self) -> Floats:
         """Return the rows as numbers, with a :class:`creases.errors.ColumnWarning` of cells that are likely wrong."""
@@ -188,19 +197,21 @@ class TableEncoding:
             raise InputError("rows", f"have the columns {list_names(absent)}", list_names([*names]) or "none")
         return found
 
-    def transform_columns(self, columns: Sequence[Column]) -> EncodedRows:
-        """Encode rows that came as columns."""
+    def transform_columns(self, columns: Sequence[Column], *, is_all: bool = True) -> EncodedRows:
+        """Encode rows that came as columns, which may be those of a block."""
         by_name = {column.name: column for column in columns}
         self.find_columns(by_name)
         chosen = [column.kind.cells(by_name) for column in self.inputs]
         read = [column.kind.read(raw) for column, raw in zip(self.inputs, chosen, strict=True)]
-        check_finite(read, [column.kind for column in self.inputs])
+        check_finite(read, [column.kind for column in self.inputs], is_all=is_all)
         triples = zip(self.inputs, chosen, read, strict=True)
-        notes = [note for column, raw, cells in triples for note in find_unusual(column, raw, cells)]
-        unread = tuple(str(note) for note in notes if note.like or note.what not in ("unknown", "missing"))
+        return EncodedRows(self.encode(read), tuple(note for each in triples for note in find_unusual(*each)))
+
+    def encode(self, read: Sequence[Column]) -> Floats:
+        """Return the inputs (n, d) of rows by their columns, which have been read."""
         pairs = zip(self.inputs, read, strict=True)
-        X = np.concatenate([column.kind.codec.encode(column, cells, self.missing) for column, cells in pairs], axis=1)
-        return EncodedRows(X, tuple(map(str, notes)), unread)
+        encoded = [cells.take(each.kind.codec.encode(each, cells, self.missing)) for each, cells in pairs]
+        return np.concatenate(encoded, axis=1)
 
     def check(self) -> None:
         """Raise ValueError where its parts do not match each other: they may be of a damaged file."""
@@ -249,19 +260,20 @@ class TableEncoding:
 
 
 def fit_encoding(
-    columns: Sequence[Column],
+    summaries: Sequence[ColumnSummary],
     kinds: Sequence[ColumnKind],
     uses: Sequence[Any],
     missing: Missing,
     gaps: Sequence[tuple[int, Gaps]],
     **target: Any,
 ) -> TableEncoding:
-    """Return the encoding of a table's columns, which have been read; ``target`` are its task and classes.
+    """Return the encoding of a table's columns by what is known of its inputs; ``target`` are its task and classes.
 
     ``gaps`` are how many cells of each column are missing, and which texts, also in rows that were left out.
     """
-    chosen = [(kind, column) for column, kind, use in zip(columns, kinds, uses, strict=True) if use == "input"]
-    fitted = iter(fit_inputs([kind for kind, _ in chosen], [ColumnSummary.of(*pair) for pair in chosen], missing))
+    fitted = iter(
+        fit_inputs([kind for kind, use in zip(kinds, uses, strict=True) if use == "input"], summaries, missing)
+    )
     encoded = [
         replace(next(fitted), gaps=texts) if use == "input" else ColumnEncoding(kind, use, n_missing, gaps=texts)
         for kind, use, (n_missing, texts) in zip(kinds, uses, gaps, strict=True)
@@ -276,15 +288,19 @@ def number_encoding(names: Sequence[str], means: Floats) -> TableEncoding:
     return TableEncoding(tuple(encoded), "mean", "regression", None)
 
 
-def check_finite(columns: Sequence[Column], kinds: Sequence[ColumnKind]) -> None:
-    """Refuse infinite numbers, which cannot be averaged, scaled or learned; name every column that has some."""
+def check_finite(columns: Sequence[Column], kinds: Sequence[ColumnKind], *, is_all: bool = True) -> None:
+    """Refuse infinite numbers, which cannot be averaged, scaled or learned; name every column that has some.
+
+    Only of all rows it is known how many, and where the first is.
+    """
     found = []
     for column, kind in zip(columns, kinds, strict=True):
         if not kind.codec.has_levels and column.values.dtype.kind == "f":
-            infinite = np.isinf(column.values)
+            infinite = np.isinf(column.take(column.values))
             if infinite.any():
                 first = f"(the first in row {int(infinite.argmax())}, counted from 0)"
-                found.append(f"column {column.name!r} with {plural(int(infinite.sum()), 'infinite value')} {first}")
+                some = f"{plural(int(infinite.sum()), 'infinite value')} {first}" if is_all else "infinite values"
+                found.append(f"column {column.name!r} with {some}")
     if found:
         raise InputError(
             "data",
@@ -345,11 +361,10 @@ def likely_spelling(text: str, levels: Sequence[str]) -> str:
     return by_plain[near[0]] if near else ""
 
 
-def find_unusual(column: ColumnEncoding, raw: Column, read: Column, counts: Ints | None = None) -> list[Unusual]:
-    """Say what is unusual in a column of new rows; ``counts`` is in how many of them each value is, by default one."""
-    kind, found = column.kind, []
-    counts = np.ones(len(raw.values), np.int64) if counts is None else counts
-    gaps = kind.gaps(raw, read, counts)
+def find_unusual(column: ColumnEncoding, raw: Column, read: Column) -> list[Unusual]:
+    """Say what is unusual in a column of new rows."""
+    kind, found, counts = column.kind, [], raw.counts
+    gaps = kind.gaps(raw, read)
     if isinstance(kind.codec, Levels):
         texts, known = kind.codec.texts(read), {*column.levels, ""}
         unknown = np.array([text not in known for text in texts], bool) & (counts > 0)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from creases._typing import Bools, Ints
 from creases.errors import InputError
 
 #: Texts, without regard to case, that stand for a missing value where a user names no others. Empty cells always do.
@@ -32,13 +33,32 @@ PANDAS_MISSING = ("NAType", "NaTType")  # what pandas puts for a missing value
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A named column: float64 with NaN, datetime64[us] with NaT or strings (object) with None for missing values."""
+    """A named column: float64 with NaN, datetime64[us] with NaT or strings (object) with None for missing values.
+
+    That of n rows of a block has each text once, so that it is read once; what is computed for values is
+    given to rows by :meth:`take`. Of other columns each value is that of a row.
+    """
 
     name: str
-    values: NDArray[Any]  #: (n,)
+    values: NDArray[Any]  #: (k,)
     unreadable: str = ""  #: the type of values that are no numbers, dates or text; they count as missing
     source: Literal["", "b", "i", "f", "O"] = ""  #: booleans, integers, floats or strings; "" for cells of a text file
     part: Any = None  #: the ``Part`` of another column's cells that it is
+    places: Ints | None = None  #: (n,) which of the values each row has; None where value k is that of row k
+
+    def take(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return for each row what was computed for its value."""
+        return values if self.places is None else values[self.places]
+
+    def expand(self) -> Column:
+        """Return the column with a value for every row."""
+        return replace(self, values=self.take(self.values), places=None)
+
+    @property
+    def counts(self) -> Ints:
+        """In how many rows each value is."""
+        n = len(self.values)
+        return np.ones(n, np.int64) if self.places is None else np.bincount(self.places, minlength=n)
 
     @property
     def is_text(self) -> bool:
@@ -51,15 +71,15 @@ class Column:
         return self.values.dtype.kind == "M"
 
     @property
-    def missing(self) -> NDArray[np.bool_]:
-        """Whether each value (n,) is missing."""
+    def missing(self) -> Bools:
+        """Whether each value (k,) is missing."""
         if self.is_text:
             return np.array([value is None for value in self.values], bool)
-        gaps: NDArray[np.bool_] = np.isnat(self.values) if self.is_date else np.isnan(self.values)
+        gaps: Bools = np.isnat(self.values) if self.is_date else np.isnan(self.values)
         return gaps
 
-    def is_marked(self, marks: Marks) -> NDArray[np.bool_]:
-        """Return whether each value (n,) is a text that stands for a missing one."""
+    def is_marked(self, marks: Marks) -> Bools:
+        """Return whether each value (k,) is a text that stands for a missing one."""
         texts = {text for text in set(self.values.tolist()) if text is not None} if self.is_text else set()
         usual = {text for text in texts if text == NONE or text.lower() in MARKS}
         found = usual if marks is None else texts & set(marks)
@@ -83,9 +103,11 @@ class Column:
         """Return the different values, in order."""
         return sorted(set(self.present.tolist()))
 
-    def rows(self, mask: NDArray[np.bool_]) -> Column:
+    def rows(self, mask: Bools) -> Column:
         """Return the column with some of the rows only."""
-        return replace(self, values=self.values[mask])
+        if self.places is None:
+            return replace(self, values=self.values[mask])
+        return replace(self, places=self.places[mask])
 
 
 def from_texts(name: str, cells: Sequence[str | None]) -> Column:

@@ -279,7 +279,7 @@ def read_parquet(path: Path) -> list[Column]:
     """Read the columns of a Parquet file."""
     import pyarrow.parquet
 
-    from creases.tables._reading.cells import raw_cells  # imports pyarrow
+    from creases.tables._reading.cells import arrow_column  # imports pyarrow
 
     try:
         with open_regular(path) as opened:
@@ -295,7 +295,7 @@ def read_parquet(path: Path) -> list[Column]:
         table = table.select([k for k, name in enumerate(table.column_names) if not name.startswith(INDEX)])
         names = distinct_names(table.column_names)
         pairs = zip(names, table.columns, strict=True)
-        return [raw_cells(name, column.combine_chunks(), is_text_file=False).expand() for name, column in pairs]
+        return [arrow_column(name, column.combine_chunks(), is_text_file=False).expand() for name, column in pairs]
     except InputError:
         raise
     except (OSError, ValueError, NotImplementedError) as error:  # pyarrow's errors are among these

@@ -21,7 +21,7 @@ from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._columns.kinds import ColumnKind, detect_kind, detect_kinds, set_codes
 from creases.tables._columns.parts import find_parts
-from creases.tables._encoding.columns import find_lookups
+from creases.tables._encoding.columns import ColumnSummary, find_lookups
 from creases.tables._encoding.encoding import (
     check_finite,
     describe_choice,
@@ -182,7 +182,9 @@ def make_problem(
     changes += describe_choice(columns[position], classes) if options.task is None else ""
     target_facts: dict[str, Any] = {"task": "regression" if classes is None else "classification", "classes": classes}
     target_facts["labels"] = "text" if classes is None else label_kind(columns[position])
-    encoding = fit_encoding(columns, found, uses, missing, gaps, **target_facts)
+    inputs = [k for k, use in enumerate(uses) if use == "input"]
+    summaries = [ColumnSummary.of(found[k], columns[k]) for k in inputs]
+    encoding = fit_encoding(summaries, found, uses, missing, gaps, **target_facts)
     X = encoding.transform_columns([columns[k] for k in used]).X
     return Problem(
         name=path.stem if name is None else name,

@@ -11,7 +11,7 @@ import numpy as np
 from creases._engines import Engine
 from creases._typing import Bools, Floats
 from creases.tables._encoding.encoding import TableEncoding
-from creases.tables._reading.cells import Cells
+from creases.tables._reading.columns import Column
 from creases.tables._split.split import Keys, is_below, mix, row_keys
 from creases.tables._stages.families import Family, Targets
 from creases.tables._stages.rows import Rows
@@ -38,22 +38,19 @@ class EncodedReader:
     def read(self, task: int) -> Iterator[EncodedBlock]:
         """Yield the blocks of a part."""
         for block in self.raw.read(task):
-            X = encode_cells(self.encoding, block.cells[:-1])
+            X = self.encoding.encode(block.cells[:-1])
             y = self.targets(block.cells[-1])[:, None]
             keys = row_keys(X, y, self.seed)
             drawn = mix(keys ^ block.numbers.astype(np.uint64)) if self.deals_copies else keys
             is_test = is_below(drawn, self.test_fraction)
             yield EncodedBlock(X, y, keys, is_test)
 
-    def targets(self, cells: Cells) -> Floats:
+    def targets(self, read: Column) -> Floats:
         """Return values or class numbers (n,)."""
         if not self.levels:
-            return np.asarray(cells.take(self.raw.kinds[-1].codec.numbers(cells.column)[:, 0]), np.float64)
-        values = cells.column.values
-        if not cells.column.is_text:
-            return np.searchsorted(np.array(self.levels), cells.take(values)).astype(np.float64)
+            return np.asarray(read.take(self.raw.kinds[-1].codec.numbers(read)[:, 0]), np.float64)
         number = {level: float(k) for k, level in enumerate(self.levels)}
-        return np.asarray(cells.take(np.array([number.get(value, np.nan) for value in values.tolist()])))
+        return np.asarray(read.take(np.array([number.get(value, np.nan) for value in read.values.tolist()])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,13 +61,6 @@ class EncodedBlock:
     y: Floats  #: (n, 1)
     keys: Keys  #: (n,)
     is_test: Bools  #: (n,)
-
-
-def encode_cells(encoding: TableEncoding, cells: list[Cells]) -> Floats:
-    """Return the input columns of a table as numbers (n, d)."""
-    pairs = zip(encoding.inputs, cells, strict=True)
-    encoded = [cells.take(each.kind.codec.encode(each, cells.column, encoding.missing)) for each, cells in pairs]
-    return np.concatenate(encoded, axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,12 +14,11 @@ import pyarrow.parquet
 from creases._engines import MANY, check_engine, map_in_order, open_engine
 from creases._files import write_atomically
 from creases.errors import InputError
-from creases.tables._encoding.encoding import TableEncoding, find_unusual
+from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._model.frame import PredictionSummary, predict_frame
 from creases.tables._model.schema import RowFunction
-from creases.tables._reading.cells import raw_cells
+from creases.tables._reading.cells import block_columns
 from creases.tables._reading.files import is_stream
-from creases.tables._streaming.encoded import encode_cells
 from creases.tables._streaming.files import TableFiles, find_files
 from creases.tables._streaming.passes import spool
 
@@ -114,23 +113,13 @@ def _predict(work: _Work, start: int, content: bytes) -> tuple[Any, PredictionSu
     from threadpoolctl import threadpool_limits
 
     table = pa.ipc.open_stream(content).read_all().combine_chunks()
-    cells, unusual = [], []
-    by_name = dict(zip(dict.fromkeys(work.names), table.columns, strict=True))
-    for column, name in zip(work.encoding.inputs, work.names, strict=True):
-        values = by_name[name]
-        each = raw_cells(
-            name,
-            values.combine_chunks() if values.num_chunks != 1 else values.chunk(0),
-            is_text_file=work.is_text_file,
-            kind=column.kind,
-        )
-        read = each.read(column.kind)
-        unusual += find_unusual(column, column.kind.cells({name: each.column}), read.column, each.counts)
-        read.check_finite()
-        cells.append(read)
+    arrays = {name: pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+              for name, values in zip(dict.fromkeys(work.names), table.columns, strict=True)}  # fmt: skip
+    columns = block_columns(arrays, [each.kind for each in work.encoding.inputs], is_text_file=work.is_text_file)
+    rows = work.encoding.transform_columns(columns, is_all=False)
     with threadpool_limits(1):
-        frame = predict_frame(work.model, encode_cells(work.encoding, cells), budget=work.budget)
-    summary = PredictionSummary.from_frame(frame, work.model.classes is not None, unusual)
+        frame = predict_frame(work.model, rows.X, budget=work.budget)
+    summary = PredictionSummary.from_frame(frame, work.model.classes is not None, rows.unusual)
     frame.insert(0, "row", pd.RangeIndex(start, start + len(frame)))
     if work.ending == ".csv":
         return frame.to_csv(index=False, header=start == 0).encode(), summary

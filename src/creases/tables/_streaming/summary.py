@@ -13,14 +13,10 @@ import numpy as np
 from creases._engines import Engine
 from creases.errors import InputError
 from creases.tables._columns.kinds import ColumnKind, Gaps
-from creases.tables._columns.levels import Levels
-from creases.tables._encoding.columns import (
-    ColumnEncoding,
-    ColumnSummary,
-    add_exactly,
-    fit_inputs,
-)
-from creases.tables._reading.cells import Cells, raw_cells
+from creases.tables._encoding.columns import ColumnSummary, count_values
+from creases.tables._encoding.encoding import check_finite
+from creases.tables._reading.cells import block_columns
+from creases.tables._reading.columns import Column
 from creases.tables._streaming.files import TableFiles
 from creases.tables._streaming.passes import sum_blocks
 
@@ -94,12 +90,12 @@ class RawReader:
         names = [*dict.fromkeys(kind.source for kind in self.kinds)]
         is_text_file, number = self.files.form == "csv", 0
         for batch in self.files.read(task, names):
-            values = dict(zip(names, batch.columns, strict=True))
-            pairs = [(kind, kind.source) for kind in self.kinds]
-            cells = [raw_cells(x, values[x], is_text_file=is_text_file, kind=kind).read(kind) for kind, x in pairs]
-            gaps = tuple((int(each.missing.sum()), each.gaps) for each in cells)
-            lacking = cells if self.missing == "drop" else cells[-1:]
-            kept = ~np.any([each.missing for each in lacking], axis=0)
+            raw = block_columns(dict(zip(names, batch.columns, strict=True)), self.kinds, is_text_file=is_text_file)
+            cells = [kind.read(column) for kind, column in zip(self.kinds, raw, strict=True)]
+            lacking = [each.take(each.missing) for each in cells]
+            triples = zip(lacking, self.kinds, raw, cells, strict=True)
+            gaps = tuple((int(each.sum()), kind.gaps(column, read)) for each, kind, column, read in triples)
+            kept = ~np.any(lacking if self.missing == "drop" else lacking[-1:], axis=0)
             numbers = (task << 40) + number + np.flatnonzero(kept)
             number += batch.num_rows
             if not kept.all():
@@ -112,7 +108,7 @@ class RawBlock:
     """Rows of the columns that are used."""
 
     kinds: tuple[ColumnKind, ...]
-    cells: list[Cells]
+    cells: list[Column]  #: that have been read
     numbers: Any  #: (n,) tells the rows of a table apart
     n_dropped: int  #: rows that were left out
     gaps: tuple[tuple[int, Gaps], ...]  #: cells of each column that are missing, in the rows that were left out too
@@ -148,51 +144,30 @@ def summarize(engine: Engine, raw: RawReader, has_classes: bool) -> TableSummary
     candidates = [None if each.counts is None else each.counts.candidates for each in inputs]
     if any(candidates):
         summary = sum_blocks(engine, partial(_summarize_block, has_classes, candidates), raw)
-    return summary
+    return replace(summary, columns=tuple(_with_all_counts(each) for each in summary.columns))
+
+
+def _with_all_counts(column: ColumnSummary) -> ColumnSummary:
+    """Return what rows tell of a column with its counts as a table in memory has them: "" is what is missing."""
+    if (counts := column.counts) is None:
+        return column
+    return replace(column, counts=counts.counts + Counter({"": column.n_missing}), n_others=counts.n_others)
 
 
 def _summarize_block(has_classes: bool, candidates: Sequence[Values | None] | None, block: RawBlock) -> TableSummary:
     """Return the summary of a block, in which only the candidates of a column are counted, if it has any."""
-    for each in block.cells:
-        each.check_finite()
+    check_finite(block.cells, block.kinds, is_all=False)
     *inputs, (_, target) = zip(block.kinds, block.cells, strict=True)
     chosen = candidates or [None] * len(inputs)
     columns = [_summarize(*each, values) for each, values in zip(inputs, chosen, strict=True)]
-    counts = ValueCounts.from_values(_count(target, target.column.values.tolist())) if has_classes else None
+    counts = ValueCounts.from_values(count_values(target, target.values.tolist())) if has_classes else None
     columns.append(ColumnSummary(0, counts=counts))
     return TableSummary(len(block.numbers), block.n_dropped, tuple(columns), block.gaps)
 
 
-def _summarize(kind: ColumnKind, cells: Cells, values: Values | None) -> ColumnSummary:
-    if isinstance(kind.codec, Levels):
-        rows = _count(cells, kind.codec.texts(cells.column))
-        counts = ValueCounts.from_values(rows, values)
-        return ColumnSummary(counts.n_missing, counts=counts)
-    numbers = cells.take(kind.numbers(cells.column))
-    first = kind.codec.first_of(cells.expand())
-    return ColumnSummary(int(cells.missing.sum()), tuple(map(add_exactly, numbers.T)), first=first)
-
-
-def _count(cells: Cells, values: Sequence[Any]) -> Counter[Any]:
-    """Return in how many rows each value is."""
-    if cells.places is None:
-        return Counter(values)
-    result: Counter[Any] = Counter()
-    for value, count in zip(values, np.bincount(cells.places, minlength=len(values)).tolist(), strict=True):
-        if count:
-            result[value] += count
-    return result
-
-
-def column_encodings(kinds: Sequence[ColumnKind], summary: TableSummary, missing: str) -> dict[str, ColumnEncoding]:
-    """Return how columns become numbers, by name, by what a pass tells of them; that of the target is the last."""
-    columns = [
-        each
-        if each.counts is None
-        else replace(each, counts=each.counts.counts + Counter({"": each.n_missing}), n_others=each.counts.n_others)
-        for each in summary.columns[:-1]
-    ]
-    encodings = fit_inputs(kinds[:-1], columns, missing)
-    encodings.append(ColumnEncoding(kinds[-1], "target", summary.gaps[-1][0]))
-    pairs = zip(encodings, summary.gaps, strict=True)
-    return {each.name: replace(each, gaps=texts) for each, (_, texts) in pairs}
+def _summarize(kind: ColumnKind, cells: Column, values: Values | None) -> ColumnSummary:
+    summary = ColumnSummary.of(kind, cells)
+    if summary.counts is None:
+        return replace(summary, first=kind.codec.first_of(cells.expand()))
+    counts = ValueCounts.from_values(summary.counts, values)
+    return ColumnSummary(counts.n_missing, counts=counts)

@@ -16,14 +16,13 @@ import pyarrow as pa
 from creases._engines import Engine, check_engine
 from creases._engines._local import Serial
 from creases._text import plural
-from creases._typing import Floats, Ints, Task
+from creases._typing import Floats, Ints
 from creases.errors import InputError
 from creases.problems import Problem
-from creases.tables._columns.kinds import ColumnKind
-from creases.tables._encoding.columns import ColumnEncoding
-from creases.tables._encoding.encoding import TableEncoding, encode_target, label_kind
+from creases.tables._columns.kinds import ColumnKind, Gaps
+from creases.tables._encoding.encoding import TableEncoding, encode_target, fit_encoding, label_kind
 from creases.tables._fit.doubtful_columns import choose_doubtful, note_trial
-from creases.tables._reading.cells import Cells, raw_cells
+from creases.tables._reading.cells import arrow_column
 from creases.tables._reading.columns import Column
 from creases.tables._reading.options import ReadOptions
 from creases.tables._reading.table import choose_columns, doubtful_columns, make_problem, refuse_missing, with_parts
@@ -31,11 +30,11 @@ from creases.tables._split.config import CurveConfig
 from creases.tables._split.rows import class_weights, merge_duplicates
 from creases.tables._split.split import LARGE, Keys, TableSplit, is_below, mix
 from creases.tables._stages.families import NORMAL, Classes, Targets
-from creases.tables._streaming.encoded import EncodedBlock, EncodedReader, StreamedRows, TrainReader, encode_cells
+from creases.tables._streaming.encoded import EncodedBlock, EncodedReader, StreamedRows, TrainReader
 from creases.tables._streaming.files import TableFiles
 from creases.tables._streaming.memory import MAX_MEMORY, MemoryLimit
 from creases.tables._streaming.passes import open_sums, sum_blocks, sum_task
-from creases.tables._streaming.summary import RawReader, TableSummary, column_encodings, summarize
+from creases.tables._streaming.summary import RawReader, TableSummary, summarize
 
 # A pass over encoded rows: a sample of them, and moments of all.
 
@@ -218,8 +217,8 @@ def _read_table(
         raise InputError(name, "be given for a table that fits in memory", repr(column), hint)
     missing, head = options.missing, with_parts(path, head, options)
     position, kinds, uses = choose_columns(path, head, options)
-    known = [kind.read(column) for column, kind in zip(head, kinds, strict=True)]
-    narrow, doubtful = (kinds, uses), doubtful_columns(known, kinds, uses, missing)
+    read = [kind.read(column) for column, kind in zip(head, kinds, strict=True)]
+    narrow, doubtful = (kinds, uses), doubtful_columns(read, kinds, uses, missing)
     if doubtful:
         _, kinds, uses = choose_columns(path, head, options, doubtful)
     head = [kind.read(column) for column, kind in zip(head, kinds, strict=True)]
@@ -235,19 +234,22 @@ def _read_table(
     refuse_missing(", ".join(listing), missing)
     levels: list[Any] = []
     if classes is not None:
-        seen = list(summary.columns[-1].counts.counts) if summary.columns[-1].counts else []
+        seen = list(summary.columns[-1].counts)
         target = replace(target, values=np.append(target.values, np.array(seen, target.values.dtype)))
         _, classes = encode_target(target, kinds[position], "classification")
         levels = target.levels()
-    by_name = column_encodings(raw.kinds, summary, missing)
+    pairs = zip(summary.columns, summary.gaps, strict=True)
+    known = {kind.name: each for kind, each in zip(raw.kinds, pairs, strict=True)}
 
     def encode(kinds: list[ColumnKind], uses: list[Any]) -> TableEncoding:
-        columns = tuple(
-            ColumnEncoding(kind, use, int(column.missing.sum())) if use == "left out" else by_name[kind.name]
-            for column, kind, use in zip(head, kinds, uses, strict=True)
-        )
-        task: Task = "regression" if classes is None else "classification"
-        return TableEncoding(columns, missing, task, classes, "text" if not levels else label_kind(target))
+        summaries = [known[kind.name][0] for kind, use in zip(kinds, uses, strict=True) if use == "input"]
+        gaps = [
+            (int(column.missing.sum()), Gaps()) if use == "left out" else known[column.name][1]
+            for column, use in zip(head, uses, strict=True)
+        ]
+        facts: dict[str, Any] = {"task": "regression" if classes is None else "classification", "classes": classes}
+        facts["labels"] = label_kind(target) if levels else "text"
+        return fit_encoding(summaries, kinds, uses, missing, gaps, **facts)
 
     def draw(encoding: TableEncoding) -> StreamedTable:
         kinds = (*(column.kind for column in encoding.inputs), raw.kinds[-1])
@@ -256,8 +258,8 @@ def _read_table(
         )
         present = ~head[position].missing
         used = {column.name for column in encoding.inputs}
-        cells = [Cells(column.rows(present)) for column in head if column.name in used]
-        X, y = encode_cells(encoding, cells), reader.targets(Cells(head[position].rows(present)))[:, None]
+        X = encoding.encode([column.rows(present) for column in head if column.name in used])
+        y = reader.targets(head[position].rows(present))[:, None]
         reader = replace(reader, deals_copies=merge_duplicates(X, y, np.ones(len(y))).deals_copies)
         drawn = draw_rows(engine, reader, summary.n_rows, np.append(X.mean(axis=0), y.mean()))
         return _finish(engine, reader, drawn, config, summary)
@@ -357,7 +359,7 @@ class Head:
             pieces = [block.column(k) for block in self.blocks if block.num_rows]
             if not pieces:
                 raise InputError(files.label, "have rows of values", "none")
-            columns.append(raw_cells(name, pa.concat_arrays(pieces), is_text_file=is_text_file).expand())
+            columns.append(arrow_column(name, pa.concat_arrays(pieces), is_text_file=is_text_file).expand())
         return columns
 
 
