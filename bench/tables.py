@@ -214,7 +214,7 @@ def fit_native(model: str, problem: Any, rows: Any) -> tuple[Any, Any]:
 
 def fit_curves(problem: Any, rows: Any, **options: Any) -> Any:
     """Return the function that is fitted to rows of a problem, none of which are held out for testing."""
-    from creases.tables._split.rows import merge_duplicates
+    from creases.tables._split.split import merge_duplicates
     from creases.tables._stages.fit import fit_stages
     from creases.tables._stages.inputs import Inputs
 

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import creases
 from creases.errors import CreasesError
-from creases.tables._streaming.memory import peak_memory
+from creases.tables._streaming.passes import peak_memory
 
 BIG = 20_000
 

@@ -10,7 +10,7 @@ import numpy as np
 from creases.problems import Problem
 from creases.tables import TableModel, parse_table
 from creases.tables._model.schema import RowSchema
-from creases.tables._split.rows import merge_duplicates
+from creases.tables._split.split import merge_duplicates
 from creases.tables._stages.fit import fit_stages
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.model import Curve, CurveModel, Plane, Units

@@ -23,7 +23,7 @@ from creases.show.studio._limits import Limits
 from creases.show.studio._live_run import LiveRun
 from creases.show.studio._page_input import make_config
 from creases.tables import Experiment, RunSettings, TableSplit
-from creases.tables._split.rows import merge_duplicates
+from creases.tables._split.split import merge_duplicates
 
 SHARED: dict[str, Any] = {"budget": 40, "growth_share": 0.7, "standardize": False}
 SEED = 0

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from creases.tables._explain.effects import CategoryEffect as CategoryEffect
     from creases.tables._explain.effects import NumberEffect as NumberEffect
     from creases.tables._explain.effects import effects as effects
-    from creases.tables._explain.importance import importance as importance
-    from creases.tables._explain.importance import interactions as interactions
+    from creases.tables._explain.effects import importance as importance
+    from creases.tables._explain.effects import interactions as interactions
     from creases.tables._fit.experiment import Experiment as Experiment
     from creases.tables._fit.experiment import grow_table as grow_table
     from creases.tables._fit.fit_table import fit_settings as fit_settings
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
     from creases.tables._folder.folder import prepare_folder as prepare_folder
     from creases.tables._folder.model_loading import load as load
     from creases.tables._folder.model_loading import load_fit as load_fit
-    from creases.tables._folder.saved_run import load_run as load_run
     from creases.tables._folder.settings import FitSettings as FitSettings
     from creases.tables._folder.settings import RunSettings as RunSettings
     from creases.tables._folder.settings import load_settings as load_settings
     from creases.tables._folder.settings import name_result as name_result
     from creases.tables._folder.settings import resolve_data as resolve_data
-    from creases.tables._model.frame import PredictionSummary as PredictionSummary
     from creases.tables._model.grown_model import GrownModel as GrownModel
     from creases.tables._model.grown_model import SavedRun as SavedRun
+    from creases.tables._model.grown_model import load_run as load_run
+    from creases.tables._model.predictions import PredictionSummary as PredictionSummary
     from creases.tables._model.row_model import count_rows as count_rows
     from creases.tables._model.row_model import has_scores as has_scores
     from creases.tables._model.row_model import model_baselines as model_baselines
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from creases.tables._model.row_model import ways_to_improve as ways_to_improve
     from creases.tables._model.table_model import TableModel as TableModel
     from creases.tables._reading.files import read_columns as read_columns
+    from creases.tables._reading.options import CurveConfig as CurveConfig
     from creases.tables._reading.options import ReadOptions as ReadOptions
     from creases.tables._reading.table import parse_table as parse_table
     from creases.tables._reading.table import read_table as read_table
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
     from creases.tables._scores.baselines import compare_models as compare_models
     from creases.tables._scores.baselines import metrics_summary as metrics_summary
     from creases.tables._scores.metrics import ClassificationMetrics as ClassificationMetrics
-    from creases.tables._split.config import CurveConfig as CurveConfig
     from creases.tables._split.split import MIN_ROWS as MIN_ROWS
     from creases.tables._split.split import TableSplit as TableSplit
     from creases.tables._split.split import data_box as data_box

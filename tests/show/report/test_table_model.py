@@ -12,7 +12,7 @@ from creases.show.report import write_growth_report
 from creases.show.report._charts import column_charts, pair_chart
 from creases.show.report._table_model import proved_section
 from creases.tables import FitSettings, LevelGraph, NumberGraph, fit_table, model_baselines, model_graphs, parse_table
-from creases.tables._split.config import CurveConfig
+from creases.tables._reading.options import CurveConfig
 from readable_models import random_model
 
 TEXT = "size,town,y\n" + "".join(

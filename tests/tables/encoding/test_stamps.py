@@ -9,7 +9,7 @@ import report_pages
 from creases.errors import InputError
 from creases.show.report._table_model import write_model_report
 from creases.tables import read_table
-from creases.tables._columns.stamps import CLOCKS
+from creases.tables._columns.dates import CLOCKS
 
 MOMENTS = pd.to_datetime(
     np.random.default_rng(0).integers(1_560_000_000, 1_660_000_000, 400) * 1_000_000_000, unit="ns"

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 import creases
 from creases.cli import app
 from creases.errors import InputError
-from creases.tables._model.intervals import conformal_quantile
+from creases.tables._model.predictions import conformal_quantile
 
 
 def make_table(n, seed, *, classes):

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import creases
 from creases.errors import InputError
 from creases.tables import TableEncoding, explain_row, find_changes, read_table
-from creases.tables._columns.coordinates import CoordinateFormat
 from creases.tables._columns.kinds import detect_kind
+from creases.tables._columns.scales import CoordinateFormat
 from creases.tables._encoding.encoding import column_note
 from creases.tables._reading.columns import from_texts
 from creases.tables._reading.options import ReadOptions

@@ -8,9 +8,8 @@ import creases
 from creases import TableRegressor
 from creases.errors import InputError
 from creases.tables import read_table
-from creases.tables._split.config import CurveConfig
-from creases.tables._split.rows import fold_weights
-from creases.tables._split.split import TableSplit
+from creases.tables._reading.options import CurveConfig
+from creases.tables._split.split import TableSplit, fold_weights
 from creases.tables._words.model_text import describe_model
 
 

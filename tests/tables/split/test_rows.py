@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from creases.tables._split.rows import fold_weights, merge_duplicates, split_copies, split_rows
+from creases.tables._split.split import fold_weights, merge_duplicates, split_copies, split_rows
 
 
 def _table(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

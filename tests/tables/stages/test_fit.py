@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import creases
 from creases import certify
 from creases.problems import Problem
-from creases.tables._split.rows import merge_duplicates
+from creases.tables._split.split import merge_duplicates
 from creases.tables._stages.fit import fit_stages
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.model import CurveModel
@@ -191,8 +191,8 @@ def test_held_out_scores_are_of_fits_that_have_not_seen_the_rows() -> None:
 
 @pytest.mark.slow
 def test_a_threshold_is_chosen_by_held_out_rows() -> None:
+    from creases.tables._reading.options import CurveConfig
     from creases.tables._scores.metrics import best_threshold
-    from creases.tables._split.config import CurveConfig
     from creases.tables._split.split import TableSplit
 
     rng = np.random.default_rng(0)

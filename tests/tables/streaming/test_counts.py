@@ -16,9 +16,9 @@ from creases.tables import CurveConfig, read_table
 from creases.tables._encoding import columns
 from creases.tables._encoding.columns import fit_category
 from creases.tables._reading.options import ReadOptions
-from creases.tables._streaming import summary as counts
+from creases.tables._streaming import blocks as counts
+from creases.tables._streaming.blocks import ValueCounts
 from creases.tables._streaming.files import find_files
-from creases.tables._streaming.summary import ValueCounts
 from creases.tables._streaming.table import open_table
 
 from .conftest import write_parts

@@ -14,9 +14,9 @@ import pytest
 import creases
 from creases._engines import map_in_order
 from creases.errors import InputError
-from creases.tables._streaming import memory
+from creases.tables._streaming import passes
 from creases.tables._streaming.files import BLOCK, LEAST_BLOCK, find_files
-from creases.tables._streaming.memory import LimitedEngine, MemoryLimit, held_memory, peak_memory
+from creases.tables._streaming.passes import LimitedEngine, MemoryLimit, held_memory, peak_memory
 
 from .conftest import make_table, write_parts
 
@@ -59,11 +59,11 @@ def test_the_largest_memory_of_a_process_is_measured():
 
 def test_as_many_processes_are_planned_as_fit():
     limit = MemoryLimit(4e9, held=0, peak=0)
-    share = memory.WORKER + 1e8
-    fit = int((4e9 - limit.own() - memory.SAMPLE) // share)
+    share = passes.WORKER + 1e8
+    fit = int((4e9 - limit.own() - passes.SAMPLE) // share)
     assert limit.plan(2, 1e8) == 2
     assert fit - 1 <= limit.plan(100, 1e8) <= fit
-    assert MemoryLimit(limit.own() + memory.SAMPLE + 1.9 * share, held=0, peak=0).plan(8, 1e8) == 1
+    assert MemoryLimit(limit.own() + passes.SAMPLE + 1.9 * share, held=0, peak=0).plan(8, 1e8) == 1
     low = MemoryLimit(3e8)
     with pytest.raises(InputError, match=r"max_memory must be larger than \d\.\d\d GB, .* takes, got 0\.3 GB; fewer"):
         low.plan(1, 1e8)
@@ -73,9 +73,9 @@ def test_what_a_process_held_before_counts_as_libraries_at_most():
     table = np.ones(100_000_000 // 8)
     limit = MemoryLimit(4e9)
     assert limit.held > 100_000_000
-    assert limit.own() <= memory.LIBRARIES + 10_000_000
+    assert limit.own() <= passes.LIBRARIES + 10_000_000
     more = np.ones((peak_memory() - held_memory() + 100_000_000) // 8)
-    assert limit.own() > min(limit.held, memory.LIBRARIES) + 90_000_000
+    assert limit.own() > min(limit.held, passes.LIBRARIES) + 90_000_000
     del table, more
 
 

@@ -15,9 +15,7 @@ from creases._typing import Floats
 from creases.errors import InputError
 from creases.tables._columns.clocks import DurationFormat, TimeFormat
 from creases.tables._columns.codec import Codec, TextCodec, format_level
-from creases.tables._columns.coordinates import CoordinateFormat
-from creases.tables._columns.dates import DateFormat, find_dates, is_day_first_unclear
-from creases.tables._columns.intervals import IntervalFormat
+from creases.tables._columns.dates import DateFormat, StampFormat, find_dates, find_stamps, is_day_first_unclear
 from creases.tables._columns.levels import Levels, Lookup, YesNo
 from creases.tables._columns.numbers import (
     MIN_CELLS,
@@ -30,8 +28,7 @@ from creases.tables._columns.numbers import (
     has_decimal_commas,
 )
 from creases.tables._columns.parts import PART_KINDS, Part
-from creases.tables._columns.scales import ScaleFormat
-from creases.tables._columns.stamps import StampFormat, find_stamps
+from creases.tables._columns.scales import CoordinateFormat, IntervalFormat, ScaleFormat
 from creases.tables._reading.columns import Column, Marks
 
 #: All codecs, by the first of their kinds as they are called in files.

@@ -1,10 +1,13 @@
-"""Words in an order: scales that everybody knows, numbered levels, and the order that a user gives."""
+"""Texts that are numbers on a scale: words in an order, known or given by a user, coordinates, intervals."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -171,3 +174,204 @@ def _numbered_scale(counts: Mapping[str, int], *, named: bool) -> Words | None:
     for text in sorted(counts, key=lambda text: (-counts[text], text)):
         levels.setdefault(rank[parts[text][1]], []).append(text)
     return tuple(tuple(levels[k]) for k in sorted(levels))
+
+
+# Coordinates.
+
+
+_PART = r"(?:(\d{{1,2}}(?:\.\d+)?)\s*[{0}]\s*)?"
+_COORDINATE = re.compile(r"(\d{1,3}(?:\.\d+)?)\s*°\s*" + _PART.format("'′") + _PART.format('"″') + "([NSEW])", re.ASCII)
+
+#: Steps between coordinates, and by which slopes are told, in seconds, with their names.
+_STEPS = {1: '1"', 10: '10"', 60: "1'", 600: "10'", 3600: "1°", 36_000: "10°"}
+
+
+@dataclass(frozen=True)
+class CoordinateFormat(TextCodec):
+    """How a column writes degrees of latitude, or of longitude: ``48°12'N``, ``16°22'30"E``."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("coordinate",)
+    given: ClassVar[tuple[str, ...]] = ("coordinate",)
+    plural: ClassVar[str] = "coordinates"
+    own_unit: ClassVar[str | None] = "degrees"
+    is_before_units: ClassVar[bool] = True
+    sides: tuple[str, ...] = ("N", "S")  #: of positive and of negative degrees
+    digits: int = 1  #: how many of degrees, minutes and seconds are written
+
+    @classmethod
+    def find(cls, counts: Mapping[str, int], name: str) -> Self | None:
+        """Return how texts write coordinates; None if they write none, or latitudes and longitudes."""
+        found = [match for text in counts if (match := _COORDINATE.fullmatch(text))]
+        sides = ("N", "S") if found and found[0][4] in "NS" else ("E", "W")
+        if not found or any(match[4] not in sides for match in found):
+            return None
+        return cls(sides, max(3 if match[3] else 2 if match[2] else 1 for match in found))
+
+    def check(self) -> bool:
+        """Return whether its sides are those of one direction."""
+        return self.sides in (("N", "S"), ("E", "W")) and 1 <= self.digits <= 3
+
+    def parse(self, texts: Sequence[str | None]) -> Floats:
+        """Return the degrees (n,) of cells, NaN for those that are missing or no coordinates."""
+        return parse_each(texts, self._read)
+
+    def _read(self, text: str) -> float:
+        match = _COORDINATE.fullmatch(text)
+        if match is None or match[4] not in self.sides:
+            return np.nan
+        degrees, minutes, seconds = (float(match[k] or 0) for k in (1, 2, 3))
+        value = (degrees * 3600 + minutes * 60 + seconds) / 3600
+        if minutes >= 60 or seconds >= 60 or value > (90 if "N" in self.sides else 180):
+            return np.nan
+        return -value if match[4] == self.sides[1] else value
+
+    def write(self, value: float) -> str:
+        """Return degrees as the column writes them, in whole numbers of its smallest unit."""
+        size = 60 ** (self.digits - 1)
+        degrees, rest = divmod(round(abs(value) * size), size)
+        minutes, seconds = divmod(rest, 60) if self.digits == 3 else (rest, 0)
+        parts = [f"{degrees}°", f"{minutes:02d}'", f'{seconds:02d}"'][: self.digits]
+        return "".join(parts) + self.sides[int(value < 0)]
+
+    def describe(self) -> str:
+        """Say how its numbers are to be read."""
+        return f"degrees, positive for {self.sides[0]}"
+
+    def step(self, low: float, high: float) -> tuple[float, str]:
+        """Return by how much to tell slopes, and the name of this step."""
+        size = max([1, *(size for size in _STEPS if size <= 360 * (high - low))])
+        return size / 3600, _STEPS[size]
+
+    def grid(self, low: float, high: float, most: int) -> Floats:
+        """Return round coordinates within a range, at most about so many."""
+        least = max(3600 * (high - low) / most, 3600 / 60 ** (self.digits - 1))
+        size = next((size for size in _STEPS if size >= least), 36_000)
+        return thin_out(np.arange(np.ceil(low * 3600 / size), high * 3600 / size + 1) * size / 3600, low, high, most)
+
+
+# Intervals.
+
+
+_SIGNED = r"[$€£]?\s*(-?(?!0\d)\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*%?"  # 007 is a code
+_N = r"[$€£]?\s*(-?(?!0\d)\d+(?:[.,]\d+)*(?:[eE][+-]?\d+)?)\s*%?"
+_FLAGS = re.ASCII | re.IGNORECASE
+_BETWEEN = re.compile(rf"{_N}\s*(?:-|–|—|\bto\b|\.\.\.?|…)\s*{_N}", _FLAGS)
+_BRACKETS = re.compile(rf"[\[(]\s*{_SIGNED}\s*[,;]\s*{_SIGNED}\s*[\])]", _FLAGS)
+_LESS, _MORE = r"(?:or|and|&) (?:less|under|below|fewer|younger)", r"(?:or|and|&) (?:more|over|above|up|older)"
+_BELOW = re.compile(rf"(?:<=?|≤|under|below|less than|up to|at most)\s*{_N}|{_N}\s*{_LESS}", _FLAGS)
+_ABOVE = re.compile(rf"(?:>=?|≥|over|above|more than|at least)\s*{_N}|{_N}\s*(?:\+|plus\b|{_MORE})", _FLAGS)
+_POINT = re.compile(_N, _FLAGS)
+
+#: Intervals whose texts are stored, so that values are shown as the table writes them.
+MAX_LABELS = 100
+
+
+@dataclass(frozen=True)
+class IntervalFormat(TextCodec):
+    """How a column writes intervals, which become their middles; open ones reach half a usual width beyond their bound.
+
+    Where no interval has two ends, ``65+`` is 65, and ``<5`` is half of 5.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("interval",)
+    given: ClassVar[tuple[str, ...]] = ("interval",)
+    plural: ClassVar[str] = "intervals"
+    tells_levels: ClassVar[bool] = True
+    ignores: ClassVar[Literal["nothing", "case", "marks"]] = "nothing"
+    is_closed: ClassVar[bool] = False
+    width: float = 0.0  #: the median width of its intervals with two ends, 0 if there are none
+    unit: str = ""
+    texts: tuple[str, ...] = ()  #: its texts in order; none if there are more than ``MAX_LABELS``
+
+    def parse(self, texts: Sequence[str | None]) -> Floats:
+        """Return the middles (n,) of intervals, NaN for cells that are missing or no intervals."""
+        return parse_each(texts, self._read)
+
+    def _read(self, text: str) -> float:
+        ends = _read_interval(text, self.unit)
+        if ends is None:
+            return np.nan
+        low, high = ends
+        if low == -inf:
+            return high - self.width / 2 if self.width else high / 2 if high > 0 else high
+        return low + self.width / 2 if high == inf else (low + high) / 2
+
+    def write(self, value: float) -> str:
+        """Return the interval whose middle is nearest."""
+        if not self.texts:
+            return f"{value:.6g}" + (f" {self.unit}" if self.unit else "")
+        return self.texts[int(np.abs(self._middles - value).argmin())]
+
+    @cached_property
+    def _middles(self) -> Floats:
+        return self.parse(self.texts)
+
+    def describe(self) -> str:
+        """Say how its numbers are to be read."""
+        return "read as their middles"
+
+    def step(self, low: float, high: float) -> tuple[float, str]:
+        """Return by how much to tell slopes, and the name of this step."""
+        size = 10.0 ** np.floor(np.log10(0.1 * (high - low) * (1 + 1e-12)))
+        return size, f"{size:g}" + (f" {self.unit}" if self.unit else "")
+
+    def grid(self, low: float, high: float, most: int) -> Floats:
+        """Return middles within a range, at most so many."""
+        return thin_out(np.unique(self._middles) if self.texts else np.linspace(low, high, most), low, high, most)
+
+    @classmethod
+    def find(cls, counts: Mapping[str, int], name: str) -> Self | None:
+        """Return how texts write intervals; None if they write none."""
+        tails = Counter(match[0].strip() for text in counts if (match := re.search(r"[^\W\d_]+\.?$", text)))
+        common = min(tails, key=lambda tail: (-tails[tail], tail), default="")
+        for unit in ("", common):
+            ends = {text: pair for text in counts if (pair := _read_interval(text, unit)) is not None}
+            if 2 * len(ends) < len(counts) or all(low == high for low, high in ends.values()):
+                continue
+            widths = sorted({(low, high) for low, high in ends.values() if low < high and high - low < inf})
+            is_code = 2 * len(widths) > len(ends) > MAX_LABELS and 2 * len(ends) > sum(counts.values())
+            if is_code:  # 555-1234: numbers of parts or telephones
+                return None
+            width = float(np.median([high - low for low, high in widths])) if widths else 0.0
+            form = cls(width, unit)
+            if len(ends) > MAX_LABELS:
+                return form
+            order = sorted(ends, key=lambda text: (form._read(text), text))
+            return cls(width, unit, tuple(order))
+        return None
+
+    def check(self) -> bool:
+        """Return whether its width is one, and its labels are intervals."""
+        return 0 <= self.width < inf and not np.isnan(self.parse(self.texts)).any()
+
+    def labels(self) -> dict[str, float]:
+        """Return the middles of its texts."""
+        return dict(zip(self.texts, self._middles.tolist(), strict=True))
+
+
+def _read_interval(text: str, unit: str = "") -> tuple[float, float] | None:
+    """Return the ends of an interval, infinite where it is open; a number is an interval without a width."""
+    if unit and text.lower().endswith(unit.lower()):
+        text = text[: -len(unit)].rstrip()
+    if match := _BETWEEN.fullmatch(text) or _BRACKETS.fullmatch(text):
+        low, high = _number(match[1]), _number(match[2])
+        return (low, high) if low is not None and high is not None and low <= high else None
+    for pattern, is_upper in ((_BELOW, True), (_ABOVE, False)):
+        if match := pattern.fullmatch(text):
+            bound = _number(match[1] or match[2])
+            return None if bound is None else (-inf, bound) if is_upper else (bound, inf)
+    if match := _POINT.fullmatch(text):
+        value = _number(match[1])
+        return None if value is None else (value, value)
+    return None
+
+
+def _number(text: str) -> float | None:
+    """Return a number in which commas separate thousands, or decimals if they cannot."""
+    if re.fullmatch(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?", text):
+        text = text.replace(",", "")
+    try:
+        value = float(text.replace(",", "."))
+    except ValueError:
+        return None
+    return value if abs(value) < 1e300 else None

@@ -30,7 +30,7 @@ from creases.tables._words.row_text import RowExplanations
 
 if TYPE_CHECKING:
     from creases.growth import GrowthConfig
-    from creases.tables._split.config import CurveConfig
+    from creases.tables._reading.options import CurveConfig
 
 # Checks of what an estimator is given: rows, targets and weights.
 

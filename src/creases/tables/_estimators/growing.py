@@ -15,8 +15,8 @@ from creases.growth import Budget, GrowthConfig, History
 from creases.growth.methods import GrowthMethod
 from creases.network import read
 from creases.tables._estimators.base import Classes, TableEstimator, Values, check_weights, make_seed
-from creases.tables._fit.doubtful_columns import warn_of_columns
 from creases.tables._fit.experiment import Experiment
+from creases.tables._fit.fit_table import warn_of_columns
 from creases.tables._model.grown_model import GrownModel, make_grown_model
 
 #: Samples to validate with: rows and their classes or targets.

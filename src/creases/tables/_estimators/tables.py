@@ -14,13 +14,11 @@ from creases._typing import Floats
 from creases._validation import check_vector
 from creases.errors import InputError
 from creases.tables._estimators.base import Classes, TableEstimator, Values, check_weights, make_seed
-from creases.tables._fit.doubtful_columns import choose_doubtful, feature_places, note_trial, warn_of_columns
-from creases.tables._fit.fit_table import fit_curve_model
+from creases.tables._fit.fit_table import choose_doubtful, feature_places, fit_curve_model, note_trial, warn_of_columns
 from creases.tables._model.table_model import TableModel
 from creases.tables._reading.columns import Column, from_values
-from creases.tables._reading.options import ReadOptions
+from creases.tables._reading.options import CurveConfig, ReadOptions
 from creases.tables._reading.table import number_groups
-from creases.tables._split.config import CurveConfig
 from creases.tables._words.model_text import describe_model, describe_stages
 
 

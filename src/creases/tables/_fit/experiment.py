@@ -32,18 +32,15 @@ from creases.growth import (
 )
 from creases.network import Network, read
 from creases.problems import Problem
-from creases.tables._fit.doubtful_columns import warn_of_columns
-from creases.tables._fit.fit_table import make_config, read_problem
+from creases.tables._fit.fit_table import make_config, read_problem, warn_of_columns
 from creases.tables._fit.snapshots import Snapshots
 from creases.tables._folder.folder import SNAPSHOTS_FOLDER, RunFile
 from creases.tables._folder.settings import RunSettings
 from creases.tables._model.grown_model import GrownModel, SavedRun, make_grown_model
-from creases.tables._reading.files import is_stream
+from creases.tables._reading.files import find_table_files, is_stream
 from creases.tables._reading.options import ReadOptions
 from creases.tables._scores.metrics import choose_threshold
-from creases.tables._split.rows import fold_weights
-from creases.tables._split.split import TableSplit
-from creases.tables._streaming.find import find_table_files
+from creases.tables._split.split import TableSplit, fold_weights
 
 # The network that a growth run on a table starts from: a linear function in the form of a ReLU network.
 

@@ -102,7 +102,7 @@ class RowModel(Described, RowFunction):
         of such a size are less exact. ``by`` names a column of categories or of yes and no: the coverage then holds
         within each of its values that has rows enough.
         """
-        from creases.tables._model.intervals import predict_intervals
+        from creases.tables._model.predictions import predict_intervals
 
         return predict_intervals(self, self.encode(rows).warn(), coverage, by)
 
@@ -115,7 +115,7 @@ class RowModel(Described, RowFunction):
         each class are held with the coverage, rare ones too, and not only all rows together. ``by`` is as for
         :meth:`predict_interval`.
         """
-        from creases.tables._model.intervals import predict_sets
+        from creases.tables._model.predictions import predict_sets
 
         sets = predict_sets(self, self.encode(rows).warn(), coverage, by, by_class=by_class)
         return [tuple(self.schema.label_values[numbers].tolist()) for numbers in sets]
@@ -226,7 +226,7 @@ class RowModel(Described, RowFunction):
         where
             ``n_jobs``, ``engine`` and ``address`` of :func:`creases.certify.margins`, which searches the distances.
         """
-        from creases.tables._model.frame import predict_frame
+        from creases.tables._model.predictions import predict_frame
 
         return predict_frame(self, self.encode(rows).X, budget=budget, coverage=coverage, by=by, **where)
 

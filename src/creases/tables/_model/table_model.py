@@ -181,7 +181,7 @@ class TableModel(RowModel):
 
     def _write_files(self, folder: Path) -> None:
         """Write the predictions of the model and of simpler ones, which reports compare, and of held-out rows."""
-        from creases.tables._model.intervals import held_rows
+        from creases.tables._model.predictions import held_rows
         from creases.tables._scores.baselines import save_baselines
 
         data, is_refitted = scored_model(self).data, scored_model(self) is not self

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from creases._typing import Floats, Ints
-from creases.tables._split.rows import UniqueRows, fold_weights
-from creases.tables._split.split import least_keys, mix, row_keys
+from creases.tables._split.split import UniqueRows, fold_weights, least_keys, mix, row_keys
 from creases.tables._stages.basis import CurveBasis, HiddenUnits, PiecewiseLinear
 from creases.tables._stages.families import NORMAL, Classes, Family, Power, Quantile, Targets, parse_family
 from creases.tables._stages.inputs import Inputs
@@ -34,7 +33,7 @@ from creases.tables._stages.trades import Trade, find_trades
 from creases.tables._stages.trend import continue_trend
 
 if TYPE_CHECKING:
-    from creases.tables._streaming.encoded import StreamedRows
+    from creases.tables._streaming.blocks import StreamedRows
 
 
 def parts_of_fit(

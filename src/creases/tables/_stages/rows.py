@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from creases._typing import Bools, Floats, Ints
-from creases.tables._split.rows import UniqueRows
+from creases.tables._split.split import UniqueRows
 from creases.tables._stages.families import Classes, Family, Targets
 
 

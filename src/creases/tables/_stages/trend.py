@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from creases.tables._split.rows import UniqueRows
+from creases.tables._split.split import UniqueRows
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.model import CurveModel
 from creases.tables._stages.rows import Rows, mean_with_error

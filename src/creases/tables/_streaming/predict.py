@@ -15,11 +15,10 @@ from creases._engines import MANY, check_engine, map_in_order, open_engine
 from creases._files import write_atomically
 from creases.errors import InputError
 from creases.tables._encoding.encoding import TableEncoding
-from creases.tables._model.frame import PredictionSummary, predict_frame
+from creases.tables._model.predictions import PredictionSummary, predict_frame
 from creases.tables._model.schema import RowFunction
-from creases.tables._reading.cells import block_columns
 from creases.tables._reading.files import is_stream
-from creases.tables._streaming.files import TableFiles, find_files
+from creases.tables._streaming.files import TableFiles, block_columns, find_files
 from creases.tables._streaming.passes import spool
 
 ENDINGS = (".csv", ".parquet")

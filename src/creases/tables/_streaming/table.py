@@ -21,20 +21,23 @@ from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._columns.kinds import ColumnKind, Gaps
 from creases.tables._encoding.encoding import TableEncoding, encode_target, fit_encoding, label_kind
-from creases.tables._fit.doubtful_columns import choose_doubtful, note_trial
-from creases.tables._reading.cells import arrow_column
+from creases.tables._fit.fit_table import choose_doubtful, note_trial
 from creases.tables._reading.columns import Column
-from creases.tables._reading.options import ReadOptions
+from creases.tables._reading.options import CurveConfig, ReadOptions
 from creases.tables._reading.table import choose_columns, doubtful_columns, make_problem, refuse_missing, with_parts
-from creases.tables._split.config import CurveConfig
-from creases.tables._split.rows import class_weights, merge_duplicates
-from creases.tables._split.split import LARGE, Keys, TableSplit, is_below, mix
+from creases.tables._split.split import LARGE, Keys, TableSplit, class_weights, is_below, merge_duplicates, mix
 from creases.tables._stages.families import NORMAL, Classes, Targets
-from creases.tables._streaming.encoded import EncodedBlock, EncodedReader, StreamedRows, TrainReader
-from creases.tables._streaming.files import TableFiles
-from creases.tables._streaming.memory import MAX_MEMORY, MemoryLimit
-from creases.tables._streaming.passes import open_sums, sum_blocks, sum_task
-from creases.tables._streaming.summary import RawReader, TableSummary, summarize
+from creases.tables._streaming.blocks import (
+    EncodedBlock,
+    EncodedReader,
+    RawReader,
+    StreamedRows,
+    TableSummary,
+    TrainReader,
+    summarize,
+)
+from creases.tables._streaming.files import TableFiles, arrow_column
+from creases.tables._streaming.passes import MAX_MEMORY, MemoryLimit, open_sums, sum_blocks, sum_task
 
 # A pass over encoded rows: a sample of them, and moments of all.
 

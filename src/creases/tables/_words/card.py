@@ -18,7 +18,7 @@ from creases.tables._columns.codec import UNKNOWN, unused_name
 from creases.tables._columns.levels import Levels
 from creases.tables._model.schema import RowFunction
 from creases.tables._stages.model import Plane
-from creases.tables._words.curves import choose_places, plane_knots
+from creases.tables._words.column_text import choose_places, plane_knots
 from creases.tables._words.rows import TermEffects, table_rows
 from creases.tables._words.terms import POINTS, ColumnTerm, CurveTerms, probability
 

@@ -14,8 +14,7 @@ from creases._typing import Bools, Floats
 from creases.tables._stages.basis import PiecewiseLinear
 from creases.tables._stages.pairs import PairHinges
 from creases.tables._words.changes import class_goals
-from creases.tables._words.column_text import level_values
-from creases.tables._words.curves import plane_knots
+from creases.tables._words.column_text import level_values, plane_knots
 from creases.tables._words.rows import InputRanges, model_ranges
 from creases.tables._words.terms import ColumnTerm, CurveTerms, probability
 

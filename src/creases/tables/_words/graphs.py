@@ -12,8 +12,7 @@ import numpy as np
 from creases._text import OneLine
 from creases._typing import Floats, Ints
 from creases.tables._columns.levels import Levels
-from creases.tables._words.column_text import Graph, column_graphs, level_values
-from creases.tables._words.curves import plane_knots
+from creases.tables._words.column_text import Graph, column_graphs, level_values, plane_knots
 from creases.tables._words.rows import TermEffects
 from creases.tables._words.terms import NEGLIGIBLE, ColumnTerm, CurveTerms
 
