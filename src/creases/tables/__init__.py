@@ -66,11 +66,11 @@ if TYPE_CHECKING:
     from creases.tables._split.split import data_box as data_box
     from creases.tables._words.changes import RowChanges as RowChanges
     from creases.tables._words.changes import find_changes as find_changes
+    from creases.tables._words.column_text import LevelGraph as LevelGraph
+    from creases.tables._words.column_text import NumberGraph as NumberGraph
+    from creases.tables._words.column_text import PairGraph as PairGraph
+    from creases.tables._words.column_text import model_graphs as model_graphs
     from creases.tables._words.facts import certify_model as certify_model
-    from creases.tables._words.graphs import LevelGraph as LevelGraph
-    from creases.tables._words.graphs import NumberGraph as NumberGraph
-    from creases.tables._words.graphs import PairGraph as PairGraph
-    from creases.tables._words.graphs import model_graphs as model_graphs
     from creases.tables._words.model_text import describe_stages as describe_stages
     from creases.tables._words.model_text import model_words as model_words
     from creases.tables._words.row_text import RowExplanation as RowExplanation

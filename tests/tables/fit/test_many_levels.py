@@ -6,7 +6,7 @@ import pytest
 
 import creases
 from creases.errors import InputError
-from creases.tables._words.graphs import model_graphs
+from creases.tables._words.column_text import model_graphs
 from creases.tables._words.model_text import describe_model
 from run_exports import RUNNERS
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import date
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -25,24 +24,20 @@ class ColumnAxis(Protocol):
     @property
     def knots(self) -> Floats: ...
     @property
-    def place(self) -> Callable[[float], str]: ...
-    @property
-    def first_day(self) -> str: ...
-    @property
-    def cycle(self) -> tuple[float, ...]: ...
-    @property
-    def ticks(self) -> tuple[float, ...]: ...
+    def axis(self) -> Any: ...
 
 
-def axis_ticks(axis: ColumnAxis) -> list[tuple[float, str]]:
+def axis_ticks(column: ColumnAxis) -> list[tuple[float, str]]:
     """Return where to label an axis of dates, times, intervals or words, and the labels; [] for any other number."""
+    if (axis := column.axis) is None:
+        return []
     if axis.ticks:
         return [(value, axis.place(value)) for value in axis.ticks]
     if axis.cycle:
         some = axis.cycle[:: -(-len(axis.cycle) // CYCLE_TICKS)]
         return [(value, name[:3] if (name := axis.place(value)).isalpha() else name) for value in some]
     if axis.first_day:
-        return list(zip(*date_ticks(axis.first_day, float(axis.knots[0]), float(axis.knots[-1])), strict=True))
+        return list(zip(*date_ticks(axis.first_day, float(column.knots[0]), float(column.knots[-1])), strict=True))
     return []
 
 

@@ -142,7 +142,8 @@ def _draw_density(ax: Axes, graph: NumberGraph) -> None:
     rows = graph.rows[(graph.rows >= low) & (graph.rows <= high)]
     if not len(rows) or not high > low:
         return
-    bins: Any = np.append(graph.cycle, graph.cycle[-1] + 1) - 0.5 if graph.cycle else np.linspace(low, high, BINS + 1)
+    cycle = graph.axis.cycle
+    bins: Any = np.append(cycle, cycle[-1] + 1) - 0.5 if cycle else np.linspace(low, high, BINS + 1)
     counts, edges = np.histogram(rows, bins)
     twin = ax.twinx()
     twin.set_zorder(ax.get_zorder() - 1)
@@ -159,7 +160,7 @@ def _set_ticks(ax: Axes, graph: NumberGraph) -> None:
     else:
         is_whole = bool((graph.rows == np.round(graph.rows)).all()) if len(graph.rows) else False
         ax.xaxis.set_major_locator(MaxNLocator(5, min_n_ticks=3, integer=is_whole))
-        is_year = "," not in graph.place(2000.0) and graph.knots[0] >= 1000
+        is_year = "," not in graph.axis.place(2000.0) and graph.knots[0] >= 1000
         form = "{:.10g}" if is_year else "{:,.10g}"
         ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: form.format(x)))
         if label != short_text(graph.name, 36):  # it has the unit

@@ -238,7 +238,7 @@ def _fit(
 ) -> TableModel:
     from threadpoolctl import threadpool_limits
 
-    from creases.tables._words.column_text import describe_trades
+    from creases.tables._words.terms import describe_trades
 
     if config.threshold != 0.5 and (classes is None or len(classes) != 2):
         raise InputError("threshold", "be 0.5 unless there are two classes", repr(config.threshold))

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -23,11 +23,12 @@ from creases.tables._columns.levels import Lookup
 from creases.tables._encoding.encoding import Unusual
 from creases.tables._folder.folder import RunFile
 from creases.tables._folder.records import read_record
-from creases.tables._model.schema import RowFunction
 from creases.tables._stages.families import probabilities
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from creases.tables._model.row_model import RowModel
 
 #: Rows that are kept at most, and rows of a group that has errors of its own at least.
 MOST_ROWS, GROUP_ROWS = 5_000, 30
@@ -65,7 +66,7 @@ class HeldRows:
             raise FileError(f"cannot read {path} ({problem}); fit the model again") from None
 
 
-def hold_rows(model: RowFunction, outputs: Floats, rows: Ints, weight: Floats) -> HeldRows:
+def hold_rows(model: RowModel, outputs: Floats, rows: Ints, weight: Floats) -> HeldRows:
     """Return rows of a model's table, by number (n,), with held-out outputs (n, k)."""
     assert model.data is not None
     if len(rows) > MOST_ROWS:
@@ -80,13 +81,13 @@ def hold_rows(model: RowFunction, outputs: Floats, rows: Ints, weight: Floats) -
     return HeldRows(predictions, fitted, y.reshape(len(y), -1)[:, 0], weight, groups)
 
 
-def _group_columns(model: RowFunction) -> list[str]:
+def _group_columns(model: RowModel) -> list[str]:
     if model.schema.encoding is None:
         return []
     return [column.name for column in model.schema.encoding.inputs if column.kind.codec.is_discrete]
 
 
-def group_codes(model: RowFunction, X: Floats, by: str) -> Ints:
+def group_codes(model: RowModel, X: Floats, by: str) -> Ints:
     """Return the number of the value (n,) that a column of categories or yes/no has in encoded rows X (n, d)."""
     names = _group_columns(model)
     if by not in names:
@@ -102,10 +103,10 @@ def group_codes(model: RowFunction, X: Floats, by: str) -> Ints:
     return np.where(np.isin(own[:, 0], (0.0, 1.0)), own[:, 0], -1).astype(np.int64)
 
 
-def held_rows(model: RowFunction) -> HeldRows:
+def held_rows(model: RowModel) -> HeldRows:
     """Return the held-out rows of a model, which its folder has if it was loaded."""
     if model._held is not None:
-        return cast("HeldRows", model._held)
+        return model._held
     folder = model._folder
     if folder is None or not (folder / RunFile.HELD).exists():
         hint = "fit it again with creases.fit_table or creases fit"
@@ -113,7 +114,7 @@ def held_rows(model: RowFunction) -> HeldRows:
     return HeldRows.load(folder / RunFile.HELD)
 
 
-def predict_intervals(model: RowFunction, X: Floats, coverage: float, by: str | None) -> Floats:
+def predict_intervals(model: RowModel, X: Floats, coverage: float, by: str | None) -> Floats:
     """Return the least and largest value (n, 2) of encoded rows X (n, d); see :meth:`RowModel.predict_interval`."""
     if model.classes is not None or len(model.schema.targets) > 1:
         got = "classes" if model.classes is not None else "several targets"
@@ -130,9 +131,7 @@ def predict_intervals(model: RowFunction, X: Floats, coverage: float, by: str | 
     return np.stack([low, high], axis=1)
 
 
-def predict_sets(
-    model: RowFunction, X: Floats, coverage: float, by: str | None, *, by_class: bool = False
-) -> list[Ints]:
+def predict_sets(model: RowModel, X: Floats, coverage: float, by: str | None, *, by_class: bool = False) -> list[Ints]:
     """Return the numbers of the classes of encoded rows X (n, d); see :meth:`RowModel.predict_set`.
 
     Where rows have few different values, many share one probability. The fits of the folds differ a little in it, so a
@@ -156,9 +155,7 @@ def predict_sets(
     return [np.flatnonzero(row) for row in is_likely]
 
 
-def _quantiles(
-    model: RowFunction, held: HeldRows, errors: Floats, X: Floats, coverage: float, by: str | None
-) -> Floats:
+def _quantiles(model: RowModel, held: HeldRows, errors: Floats, X: Floats, coverage: float, by: str | None) -> Floats:
     """Return the error (n,) that the coverage allows for encoded rows X (n, d): of all rows, or of those of a group."""
     check_number(coverage, "coverage", above=0, below=1)
     result = np.full(len(X), conformal_quantile(errors, held.weight, coverage))
@@ -203,7 +200,7 @@ def _error_sizes(center: Floats, errors: Floats, weight: Floats) -> Any:
 
 
 def predict_frame(
-    model: RowFunction,
+    model: RowModel,
     X: Floats,
     *,
     budget: float = 0.0,

@@ -19,8 +19,7 @@ from creases._typing import Floats, Task
 from creases._validation import check_arguments
 from creases.errors import InputError
 from creases.problems import Problem
-from creases.tables._columns.kinds import ColumnKind, detect_kind, detect_kinds, set_codes
-from creases.tables._columns.parts import find_parts
+from creases.tables._columns.kinds import ColumnKind, detect_kind, detect_kinds, find_parts, set_codes
 from creases.tables._encoding.columns import ColumnSummary, find_lookups
 from creases.tables._encoding.encoding import (
     check_finite,

@@ -36,8 +36,8 @@ from creases.tables._streaming.blocks import (
     TrainReader,
     summarize,
 )
-from creases.tables._streaming.files import TableFiles, arrow_column
-from creases.tables._streaming.passes import MAX_MEMORY, MemoryLimit, open_sums, sum_blocks, sum_task
+from creases.tables._streaming.files import MAX_MEMORY, TableFiles, arrow_column
+from creases.tables._streaming.passes import MemoryLimit, open_sums, sum_blocks, sum_task
 
 # A pass over encoded rows: a sample of them, and moments of all.
 

@@ -1,24 +1,27 @@
-"""What a column adds, in words: slopes of numbers, values of categories, parts of dates, missing values."""
+"""What columns and planes add: in words, by slopes and values, and as pictures need it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from creases._text import format_change, format_value, plural
-from creases._typing import Floats
+from creases._text import OneLine, format_change, format_value, plural
+from creases._typing import Floats, Ints
 from creases.tables._columns.axes import Axis
 from creases.tables._columns.codec import UNKNOWN
-from creases.tables._columns.levels import Lookup
+from creases.tables._columns.levels import Levels, Lookup
 from creases.tables._stages.model import Plane
-from creases.tables._words.rows import InputRanges
-from creases.tables._words.terms import DECISIVE, ColumnTerm, CurveTerms, Options, Terms, factor_text
+from creases.tables._words.rows import InputRanges, TermEffects
+from creases.tables._words.terms import DECISIVE, NEGLIGIBLE, ColumnTerm, CurveTerms, Options, Terms
 
 if TYPE_CHECKING:
-    from creases.tables._stages.trades import Effect, Trade  # imports scipy
+    from creases.network import Network
+    from creases.tables._model.table_model import TableModel
+    from creases.tables._stages.model import Plane
 
 #: Pieces of a curve that are told by their slopes; one with more by its values at so many places.
 PIECES, PLACES = 3, 5
@@ -129,17 +132,6 @@ HIGHEST, LOWEST = 4, 3
 CLASSES = 3
 
 
-@dataclass(frozen=True, eq=False)
-class Graph:
-    """A piecewise-linear function of one number of a column."""
-
-    name: str  #: "" for a column of numbers; else what part of the date: trend, month, weekday, hour
-    input: int  #: the number of its input
-    axis: Axis
-    knots: Floats  #: (k,)
-    values: Floats  #: (k, m)
-
-
 def column_text(terms: CurveTerms, term: ColumnTerm) -> str:
     """Return what a column adds in words; "" if it is constant."""
     if term.codec.is_discrete:
@@ -157,7 +149,7 @@ def column_text(terms: CurveTerms, term: ColumnTerm) -> str:
                 text = _several_text(terms, graph)
             else:
                 text = curve_text(graph.knots, graph.values[:, 0], graph.axis, terms.unit, terms.amount_text)
-            texts += [(graph.name, text)] if text else []
+            texts += [(graph.axis.name, text)] if text else []
     words = [f"{name} {text}" if len(texts) > 1 and name else text for name, text in texts]
     for name, effect in terms.gaps(term).items():
         if name in term.codes.values() or np.abs(effect).max() > max(1e-9, terms.unseen):
@@ -173,16 +165,6 @@ def level_values(terms: CurveTerms, term: ColumnTerm) -> dict[str, Floats]:
     """Return what each value of a category or a yes/no column adds, (m,) by its name; missing ones as ``missing``."""
     inputs = term.inputs.tolist()
     return {text: terms.at(term, dict(zip(inputs, cells.tolist(), strict=True))) for text, cells in term.values}
-
-
-def column_graphs(terms: CurveTerms, term: ColumnTerm) -> list[Graph]:
-    """Return the functions of a column of numbers or dates, that of its order first."""
-    graphs = []
-    for j, feature in sorted(term.numbers, key=lambda pair: pair[0] != term.main_input):
-        knots, values = terms.curve_values(j)
-        axis = term.codec.axis(feature, knots)
-        graphs.append(Graph(axis.name, j, axis, knots, values))
-    return graphs
 
 
 def _levels_text(terms: CurveTerms, levels: dict[str, Floats]) -> str:
@@ -212,7 +194,7 @@ def _levels_text(terms: CurveTerms, levels: dict[str, Floats]) -> str:
 # -- several classes --------------------------------------------------------------------------------------------------
 
 
-def _several_text(terms: CurveTerms, graph: Graph) -> str:
+def _several_text(terms: CurveTerms, graph: NumberGraph) -> str:
     """Return how the classes that a number moves most change over its range."""
     spans = np.ptp(graph.values, axis=0)
     if not spans.max() > 0:
@@ -236,7 +218,7 @@ def _several_text(terms: CurveTerms, graph: Graph) -> str:
     return f"from {low} to {high}: {', '.join(runs)}"
 
 
-def _runs_text(terms: CurveTerms, graph: Graph, values: Floats, unit: str) -> str:
+def _runs_text(terms: CurveTerms, graph: NumberGraph, values: Floats, unit: str) -> str:
     """Return the rises and falls of one class: ``+30 up to 47 mm then -12``."""
     kept = choose_places(graph.knots, values, max(NEAR, 0.1), 4)
     rises = np.diff(values[kept])
@@ -280,48 +262,6 @@ def cell_text(terms: Terms, term: ColumnTerm, x: Floats) -> str:
     return term.codec.text(values, term.column.name, terms.knots(int(term.inputs[0])))
 
 
-# Columns that can trade their effects.
-
-#: Pairs of them that are named.
-NAMED = 3
-
-
-def describe_trades(terms: CurveTerms, trades: Sequence[Trade]) -> list[str]:
-    """Return which columns can trade their effects, with the range of each, in words."""
-    texts = []
-    for trade in trades[:NAMED]:
-        first, second = (_effect_text(terms, effect) for effect in trade.effects)
-        class_ = f" on {terms.outputs[trade.score]}" if len(terms.outputs) > 1 else ""
-        texts.append(
-            f"{first[0]} and {second[0]} can trade their effects{class_} at nearly the same loss, so read them "
-            f"together: {first[1]}; {second[1]}"
-        )
-    if more := len(trades) - NAMED:
-        texts += [f"so can {plural(more, 'more pair')} of columns"] if more > 0 else []
-    return texts
-
-
-def _effect_text(terms: CurveTerms, effect: Effect) -> tuple[str, str]:
-    """Return the name of a column, and what it could add: ``from 2 to 12 'years' may bring -10 % to +40 %``."""
-    features = [terms.encoding.features[j] for j in effect.inputs]
-    term, name = terms.term_of[effect.inputs[0]], terms.variables[effect.inputs[0]]
-    if features[0].is_level:
-        ends = [term.levels[term.features.index(feature)] for feature in features]
-    elif not features[0].is_numeric:
-        ends = [text for text, _ in term.values[1::-1]]
-    elif features[0].is_free:
-        knots = terms.curve_values(int(term.inputs[0]))[0]
-        rough = [np.array([float(f"{value:.3g}")]) for value in effect.values]
-        ends = [term.codec.text(value, term.column.name, knots) for value in rough]
-    else:
-        ends = [format_value(value, 4) for value in effect.values]
-    values = [terms.scale * effect.low, terms.scale * effect.high]
-    low, high = map(terms.amount_text, values)
-    if low.startswith("x ") != high.startswith("x "):  # a range of factors, not of one and a share
-        low, high = (factor_text(value, least=1.0) for value in values)
-    return f"'{name}'", f"from {ends[0]} to {ends[1]} '{name}' may bring {low} to {high}{terms.unit}"
-
-
 # The cells that a row could have instead of its own, with what each change counts.
 
 
@@ -337,3 +277,247 @@ def column_options(term: ColumnTerm, x: Floats, ranges: InputRanges, *, fixed: b
         values, costs = term.codec.options(own, term.features, ranges.of(term))
     order = np.argsort(costs, kind="stable")
     return Options(term, np.concatenate([own[None], values[order]]), np.append(0.0, costs[order]))
+
+
+# What columns and planes add, as a picture needs it.
+
+
+# What two columns add together, as a picture needs it: a map of two numbers, a curve for each value, or a table.
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One of the two columns of a plane."""
+
+    name: str
+    inputs: Ints  #: the inputs that encode it
+    levels: tuple[str, ...]  #: of a category or a yes/no column; () for a number
+    knots: Floats  #: (k,) of a number: everything that bends along it alone lies at one of these
+    axis: Axis | None = None  #: how numbers are written
+
+    def encode(self, X: Floats, values: Floats) -> None:
+        """Set the inputs of encoded rows X (n, d) to numbers (n,), or to the levels with these numbers."""
+        if not self.levels or len(self.inputs) == 1:
+            X[:, self.inputs[0]] = values
+        else:
+            X[np.arange(len(X)), self.inputs[values.astype(np.int64)]] = 1.0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairGraph(OneLine):
+    """What two columns add together beyond what each adds alone."""
+
+    name: str
+    outputs: tuple[str, ...]
+    unit: str
+    size: float
+    first: Side
+    second: Side
+    rows: Floats  #: (n, 2) numbers of the two columns in the rows, or numbers of levels
+    _terms: CurveTerms = field(repr=False)
+    _plane: Plane = field(repr=False)
+
+    def __call__(self, first: Floats, second: Floats) -> Floats:
+        """Return what values (n,) of both add, (n, m): numbers, or the numbers of levels."""
+        X = np.zeros((len(first), len(self._terms.encoding.features)))
+        self.first.encode(X, np.asarray(first, np.float64))
+        self.second.encode(X, np.asarray(second, np.float64))
+        return self._terms.to_points(self._plane(X))
+
+    @property
+    def inputs(self) -> tuple[int, int]:
+        """The inputs of two numbers."""
+        return int(self.first.inputs[0]), int(self.second.inputs[0])
+
+    def creases(self) -> list[Floats]:
+        """Return the lines, each of points (k, 2), at which the map of two numbers bends."""
+        hinges, lines = self._plane.hinges, list[Floats]()
+        for k in np.flatnonzero(self._plane.weights.any(axis=1)).tolist():
+            keys, (a, b, c) = [int(hinges.first[k]), int(hinges.second[k])], hinges.weights[k]
+            if hinges.feature_of(keys[0]) != self.inputs[0]:
+                keys, a, b = keys[::-1], b, a
+            for (p, even), (q, other) in product(*(hinges.branches(key) for key in keys)):
+                u = np.unique(np.concatenate([even, -(b * other + c) / a]))
+                v = -(a * u + c) / b
+                inside = (u >= even[0]) & (u <= even[-1]) & (v >= other[0] - 1e-9) & (v <= other[-1] + 1e-9)
+                lines.append(np.stack([np.interp(u, even, p), np.interp(v, other, q)], axis=1)[inside])
+        for axis, side in enumerate((self.first, self.second)):
+            for knot in side.knots[1:-1]:
+                line = np.stack([each[[0, -1]] for each in (self.first.knots, self.second.knots)], axis=1)
+                line[:, axis] = knot
+                lines.append(line)
+        return [line for line in lines if len(line) > 1]
+
+    def network(self, output: int = 0) -> Network:
+        """Return one output of the plane of two numbers, in the units of its values, as a network of all inputs."""
+        from creases.tables._stages.model import to_module  # imports torch
+
+        parts = self._terms.to_points(np.eye(len(self.outputs)))[:, output] if len(self.outputs) > 1 else None
+        weights = self._terms.to_points(np.ones(1)) if parts is None else parts
+        plane, mix = self._plane, np.atleast_2d(weights).reshape(-1, 1)
+        margins = {j: replace(each, values=each.values @ mix) for j, each in plane.margins.items()}
+        alone = replace(plane, weights=plane.weights @ mix, constant=plane.constant @ mix, margins=margins)
+        zero, curves = np.zeros((2, 1)), self._terms.model.curves
+        flat = tuple(replace(each, knots=each.knots[[0, -1]], values=zero, errors=zero) for each in curves)
+        model = replace(self._terms.model, n_classes=0, intercept=np.zeros(1), curves=flat, planes=(alone,), units=None)
+        from creases.network import read
+
+        return read(to_module(model))
+
+
+def _pair_graph(terms: CurveTerms, k: int, size: float, X: Floats | None) -> PairGraph:
+    """Return the graph of plane k."""
+    plane = terms.model.planes[k]
+    sides = [_side(terms, plane, inputs) for inputs in plane.inputs]
+    rows = np.zeros((0, 2))
+    if X is not None:
+        own = [X[:, side.inputs] for side in sides]
+        rows = np.stack([each.argmax(axis=1) if each.shape[1] > 1 else each[:, 0] for each in own], axis=1) * 1.0
+    return PairGraph(terms.pairs[k], terms.outputs, terms.graph_unit, size, sides[0], sides[1], rows, terms, plane)
+
+
+def _side(terms: CurveTerms, plane: Plane, numbers: list[int]) -> Side:
+    """Return one side of a plane; the values of one input that is not a number are what 0 and 1 are called."""
+    inputs, feature = np.array(numbers), terms.encoding.features[numbers[0]]
+    term, name = terms.term_of[numbers[0]], terms.variables[numbers[0]]
+    if feature.is_numeric:
+        knots = plane_knots(plane, numbers[0])
+        if numbers[0] in plane.hinges.knots:  # no circle
+            first, *_, last = plane.hinges.knots[numbers[0]]
+            knots = knots[(knots >= first) & (knots <= last)]
+        axis = term.codec.axis(feature, knots)
+        return Side(name, inputs, (), knots, axis)
+    if term.codec.has_levels:
+        names = dict(zip(term.inputs.tolist(), term.levels, strict=True))
+        levels = tuple(names[j] for j in numbers)
+        levels = levels if len(levels) > 1 else (f"not {levels[0]}", *levels)
+    elif numbers[0] != term.inputs[0]:  # whether the value is missing, or a code
+        levels = ("no", "yes")
+    else:
+        levels = tuple(text for text, _ in term.values[1::-1])
+    return Side(name, inputs, levels, np.zeros(0))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NumberGraph(OneLine):
+    """What a number, or a part of a date, adds to the prediction: straight between knots, constant beyond them."""
+
+    name: str  #: the column, of a date with its part
+    column: str  #: of the table
+    input: str  #: the encoded input whose curve this is
+    label: str  #: of the axis: the column with its unit
+    outputs: tuple[str, ...]  #: (m,) what it adds to: the target, the second of two classes, or each of more
+    unit: str  #: of the values: that of the target, ``points``, or ""
+    size: float  #: mean size of the column's effect
+    knots: Floats  #: (k,)
+    values: Floats  #: (k, m)
+    errors: Floats  #: (k, m) standard errors of the values
+    missing: Floats | None  #: (m,) what a missing value adds; None if none was missing
+    axis: Axis  #: how values of the column are written
+    rows: Floats  #: (n,) values of the rows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LevelGraph(OneLine):
+    """What each value of a category adds, largest first."""
+
+    name: str
+    column: str  #: of the table
+    outputs: tuple[str, ...]
+    unit: str
+    size: float
+    levels: tuple[str, ...]
+    knots: tuple[tuple[str, float], ...]  #: (l,) where each level has its value: an input, and a knot of its curve
+    values: Floats  #: (l, m)
+    errors: Floats  #: (l, m) standard errors; NaN where unknown
+    counts: Ints  #: (l,) rows with each value; empty without rows
+
+
+def model_graphs(model: TableModel, *, X: Floats | None = None) -> list[NumberGraph | LevelGraph | PairGraph]:
+    """Return what each column and each plane of a model adds, the most important first.
+
+    Columns come first, then planes, each in the order of importance by encoded rows X (n, d), whose density pictures
+    show; by default those that the model was fitted to. What is constant is left out. With classes the values are
+    points: ten double the odds.
+    """
+    terms = model._terms()
+    sizes = TermEffects.from_model(model, terms, X).sizes
+    if X is None and model.data is not None:
+        used, data = model.data.fitted_rows, model.data.rows
+        X = np.asarray(np.repeat(data.X[used], data.count[used], axis=0))
+    graphs: list[NumberGraph | LevelGraph] = []
+    for term, size in zip(terms.columns, sizes, strict=False):
+        if term.codec.is_discrete:
+            graphs.append(_level_graph(terms, term, float(size), X))
+        else:
+            graphs += column_graphs(terms, term, float(size), X)
+    least = NEGLIGIBLE * max(terms.spans.max(initial=0.0), 1e-300)
+    graphs = [graph for graph in graphs if np.ptp(graph.values, axis=0).max() > least]
+    graphs.sort(key=lambda graph: -graph.size)
+    first = len(terms.columns)
+    pairs = [_pair_graph(terms, k, float(sizes[first + k]), X) for k in range(len(terms.model.planes))]
+    return [*graphs, *sorted(pairs, key=lambda pair: -pair.size)]
+
+
+def column_graphs(terms: CurveTerms, term: ColumnTerm, size: float = 0.0, X: Floats | None = None) -> list[NumberGraph]:
+    """Return the functions of a column of numbers or dates, that of its order first.
+
+    ``size`` is that of the whole column; a part of a date has its own, by encoded rows X (n, d).
+    """
+    graphs = []
+    for j, feature in sorted(term.numbers, key=lambda pair: pair[0] != term.main_input):
+        knots, values = terms.curve_values(j)
+        axis, is_part = term.codec.axis(feature, knots), j != term.main_input
+        rows = np.zeros(0) if X is None else X[term.is_number(X), j]
+        if axis.name:
+            at_rows = np.stack([np.interp(rows, knots, column) for column in values.T])
+            size = float(np.abs(at_rows).max(axis=0).mean()) if len(rows) else float(np.ptp(values, axis=0).max()) / 4
+        graph = NumberGraph(
+            name=terms.variables[j],
+            column=term.column.name,
+            input=feature.name,
+            label=f"{axis.name} of {term.column.name}" if is_part else term.column.name,
+            outputs=terms.outputs,
+            unit=terms.graph_unit,
+            size=size,
+            knots=knots,
+            values=values,
+            errors=terms.error_values(j),
+            missing=None if is_part else terms.gaps(term).get("missing"),
+            axis=axis,
+            rows=rows,
+        )
+        graphs.append(graph)
+    return graphs
+
+
+def _level_graph(terms: CurveTerms, term: ColumnTerm, size: float, X: Floats | None) -> LevelGraph:
+    levels = level_values(terms, term)
+    values = np.stack([*levels.values()])
+    errors, knots = np.full(values.shape, np.nan), list[tuple[str, float]]()
+    for k, (_, cells) in enumerate(term.values):
+        place = int(np.flatnonzero(cells).max(initial=0))
+        j = int(term.inputs[place])
+        knots.append((terms.encoding.features[j].name, float(cells[place])))
+        if k < 2 or isinstance(term.codec, Levels):  # of yes or no that is missing it is not known
+            at = terms.model.curves[j].knots.searchsorted(cells[place])
+            errors[k] = terms.error_values(j)[min(at, len(terms.error_values(j)) - 1)]
+    counts = np.zeros(0, np.int64)
+    if X is not None:
+        found, each = np.unique(X[:, term.inputs], axis=0, return_counts=True)
+        count_of = dict(zip(map(tuple, found.tolist()), each.tolist(), strict=True))
+        counts = np.array([count_of.get(tuple(cells.tolist()), 0) for _, cells in term.values], np.int64)
+    order = np.argsort(-values.max(axis=1), kind="stable")
+    names = tuple(levels)
+    return LevelGraph(
+        term.name,
+        term.column.name,
+        terms.outputs,
+        terms.graph_unit,
+        size,
+        tuple(names[k] for k in order),
+        tuple(knots[k] for k in order),
+        values[order],
+        errors[order],
+        counts[order] if len(counts) else counts,
+    )

@@ -13,7 +13,6 @@ from creases._text import common_decimals, format_fixed, format_percent, format_
 from creases._typing import Floats
 from creases._validation import check_vector
 from creases.tables._columns.codec import unused_name
-from creases.tables._model.schema import RowFunction
 from creases.tables._words.column_text import cell_text
 from creases.tables._words.terms import (
     class_labels,
@@ -24,6 +23,8 @@ from creases.tables._words.terms import (
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from creases.tables._model.row_model import RowModel
 
 #: Terms that have a line of their own, and the share of the largest below which they have none.
 LINES, SMALL = 12, 0.01
@@ -124,7 +125,7 @@ INTERCEPT = "intercept"
 class RowExplanations:
     """Why rows get their predictions; print it, or take one row's explanation, or all of them as a table."""
 
-    model: RowFunction
+    model: RowModel
     X: Floats  #: (n, d) the rows, encoded
 
     @cached_property
@@ -164,7 +165,7 @@ class RowExplanations:
         return str(self.parts.to_html())
 
 
-def explain_row(model: RowFunction, x: Floats, *, name: str = "this row", truth: str = "") -> RowExplanation:
+def explain_row(model: RowModel, x: Floats, *, name: str = "this row", truth: str = "") -> RowExplanation:
     """Explain the prediction of a model for an encoded row x (d,).
 
     ``name`` is what to call the row, ``truth`` its true class or value as text, if it is known.

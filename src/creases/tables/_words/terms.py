@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, exp, expm1, inf, log
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from creases.tables._encoding.columns import ColumnEncoding
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._stages.families import apply_link, log_odds, probabilities
 from creases.tables._stages.model import CurveModel, Plane, add_margins
+
+if TYPE_CHECKING:
+    from creases.tables._stages.trades import Effect, Trade  # imports scipy
 
 #: Letters of a short name.
 LONGEST = 28
@@ -554,3 +557,45 @@ def share_probability(terms: Terms, parts: Floats, k: int) -> Floats:
     slopes = p[:, k, None] * ((np.arange(p.shape[1]) == k) - p)  # of the probability by each score
     gradient = np.tile(weights, n) / (2 * n) @ slopes
     return np.asarray(parts @ gradient / POINTS)
+
+
+# Columns that can trade their effects.
+
+#: Pairs of them that are named.
+TRADES = 3
+
+
+def describe_trades(terms: CurveTerms, trades: Sequence[Trade]) -> list[str]:
+    """Return which columns can trade their effects, with the range of each, in words."""
+    texts = []
+    for trade in trades[:TRADES]:
+        first, second = (_effect_text(terms, effect) for effect in trade.effects)
+        class_ = f" on {terms.outputs[trade.score]}" if len(terms.outputs) > 1 else ""
+        texts.append(
+            f"{first[0]} and {second[0]} can trade their effects{class_} at nearly the same loss, so read them "
+            f"together: {first[1]}; {second[1]}"
+        )
+    if more := len(trades) - TRADES:
+        texts += [f"so can {plural(more, 'more pair')} of columns"] if more > 0 else []
+    return texts
+
+
+def _effect_text(terms: CurveTerms, effect: Effect) -> tuple[str, str]:
+    """Return the name of a column, and what it could add: ``from 2 to 12 'years' may bring -10 % to +40 %``."""
+    features = [terms.encoding.features[j] for j in effect.inputs]
+    term, name = terms.term_of[effect.inputs[0]], terms.variables[effect.inputs[0]]
+    if features[0].is_level:
+        ends = [term.levels[term.features.index(feature)] for feature in features]
+    elif not features[0].is_numeric:
+        ends = [text for text, _ in term.values[1::-1]]
+    elif features[0].is_free:
+        knots = terms.curve_values(int(term.inputs[0]))[0]
+        rough = [np.array([float(f"{value:.3g}")]) for value in effect.values]
+        ends = [term.codec.text(value, term.column.name, knots) for value in rough]
+    else:
+        ends = [format_value(value, 4) for value in effect.values]
+    values = [terms.scale * effect.low, terms.scale * effect.high]
+    low, high = map(terms.amount_text, values)
+    if low.startswith("x ") != high.startswith("x "):  # a range of factors, not of one and a share
+        low, high = (factor_text(value, least=1.0) for value in values)
+    return f"'{name}'", f"from {ends[0]} to {ends[1]} '{name}' may bring {low} to {high}{terms.unit}"
