@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from creases._text import format_change, format_fixed, format_percent, format_value
-from creases.tables._columns.axes import round_step
+from creases.tables._columns.codec import round_step
 
 FINITE = st.floats(-1e300, 1e300).filter(lambda x: x == 0 or abs(x) > 1e-300)
 

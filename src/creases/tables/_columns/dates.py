@@ -13,9 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from creases._typing import Floats
-from creases.tables._columns.axes import Axis, date_text, days_axis
 from creases.tables._columns.clocks import hour_label, read_clock
-from creases.tables._columns.codec import CHANGE, CIRCLES, Codec, EncodedColumn, Feature, Ranges, Steps
+from creases.tables._columns.codec import (
+    CHANGE,
+    CIRCLES,
+    Axis,
+    Codec,
+    EncodedColumn,
+    Feature,
+    Ranges,
+    Steps,
+    date_text,
+    days_axis,
+)
 from creases.tables._columns.nodes import FIRST_YEAR, LAST_YEAR, If, Input, Interpolate, Name, Number, Whole
 from creases.tables._columns.numbers import MIN_CELLS, MOSTLY, PLAIN
 from creases.tables._reading.columns import Column

@@ -13,8 +13,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from creases._typing import Floats
-from creases.tables._columns.axes import Axis
-from creases.tables._columns.codec import Feature, TextCodec, parse_each, thin_out
+from creases.tables._columns.codec import Axis, Feature, TextCodec, parse_each, thin_out
 
 #: Words of known scales, from least to most; words between two bars mean the same.
 _SCALES = (

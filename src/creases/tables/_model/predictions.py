@@ -82,9 +82,7 @@ def hold_rows(model: RowModel, outputs: Floats, rows: Ints, weight: Floats) -> H
 
 
 def _group_columns(model: RowModel) -> list[str]:
-    if model.schema.encoding is None:
-        return []
-    return [column.name for column in model.schema.encoding.inputs if column.kind.codec.is_discrete]
+    return [column.name for column in model.schema.encoder.inputs if column.kind.codec.is_discrete]
 
 
 def group_codes(model: RowModel, X: Floats, by: str) -> Ints:
@@ -93,9 +91,8 @@ def group_codes(model: RowModel, X: Floats, by: str) -> Ints:
     if by not in names:
         listing = ", ".join(names) or "none"
         raise InputError("by", "name a column of categories or of yes and no", repr(by), f"they are: {listing}")
-    assert model.schema.encoding is not None
-    own = X[:, [j for j, feature in enumerate(model.schema.encoding.features) if feature.column == by]]
-    column = next(column for column in model.schema.encoding.inputs if column.name == by)
+    own = X[:, [j for j, feature in enumerate(model.schema.encoder.features) if feature.column == by]]
+    column = next(column for column in model.schema.encoder.inputs if column.name == by)
     if isinstance(column.kind.codec, Lookup):
         return own[:, 0].astype(np.int64) - 1
     if column.kind.codec.has_levels:

@@ -320,11 +320,11 @@ class RowModel(Described, ABC):
         return replace(self, data=None, _facts=replace(self._facts, effects=self._effects))
 
     def __repr__(self) -> str:
-        schema, encoding = self.schema, self.schema.encoding
+        schema, encoding = self.schema, self.schema.encoder
         kind = "regression" if schema.classes is None else f"{len(schema.classes)} classes"
-        columns = () if encoding is None else [each for each in encoding.inputs if each.kind.codec.is_reading]
+        columns = [each for each in encoding.inputs if each.kind.codec.is_reading]
         read = f" ({', '.join(f'{each.name}: {each.kind.kind}' for each in columns)})" if columns else ""
-        notes = f"; left out: {encoding.ignored}" if encoding is not None and encoding.ignored else ""
+        notes = f"; left out: {encoding.ignored}" if encoding.ignored else ""
         name, inputs = type(self).__name__, plural(len(schema.features), "input")
         return f"<{name} of {schema.target or 'classes'}: {inputs}{read}, {kind}{notes}>"
 

@@ -13,8 +13,7 @@ from creases._display import Described
 from creases._text import common_decimals, format_fixed, format_percent, format_value
 from creases._typing import Floats, Ints
 from creases.errors import InputError
-from creases.tables._columns.axes import number_text
-from creases.tables._columns.codec import UNKNOWN, unused_name
+from creases.tables._columns.codec import UNKNOWN, number_text, unused_name
 from creases.tables._columns.levels import Levels
 from creases.tables._stages.model import Plane
 from creases.tables._words.column_text import choose_places, plane_knots

@@ -11,8 +11,7 @@ import numpy as np
 
 from creases._text import OneLine, format_change, format_value, plural
 from creases._typing import Floats, Ints
-from creases.tables._columns.axes import Axis
-from creases.tables._columns.codec import UNKNOWN
+from creases.tables._columns.codec import UNKNOWN, Axis
 from creases.tables._columns.levels import Levels, Lookup
 from creases.tables._stages.model import Plane
 from creases.tables._words.rows import InputRanges, TermEffects

@@ -158,12 +158,11 @@ def model_words(model: RowModel, *, X: Floats | None = None) -> ModelWords:
         largest = factor_text(size) if terms.is_factor else f"{format_value(size, 2)}{terms.unit}"
         entries.append((plural(len(rest), "smaller effect"), f"at most {largest} on average"))
     entries += unit_entries(terms) if isinstance(terms, CurveTerms) else []
-    notes, encoding = list[str](), model.schema.encoding
-    if encoding is not None:
-        notes += [f"caution: {text}" for text in encoding.doubtful.values()]
-        notes += [f"one effect for each of: {encoding.pooled}"] if encoding.pooled else []
-        notes += [f"read as missing: {encoding.read_as_missing}"] if encoding.read_as_missing else []
-        notes += [f"left out: {encoding.ignored}"] if encoding.ignored else []
+    encoding = model.schema.encoder
+    notes = [f"caution: {text}" for text in encoding.doubtful.values()]
+    notes += [f"one effect for each of: {encoding.pooled}"] if encoding.pooled else []
+    notes += [f"read as missing: {encoding.read_as_missing}"] if encoding.read_as_missing else []
+    notes += [f"left out: {encoding.ignored}"] if encoding.ignored else []
     return ModelWords(opening_text(terms), tuple(entries), (*notes, *model._facts.notes))
 
 
