@@ -70,6 +70,8 @@ def test_a_split_that_customers_or_dates_cross_is_said():
     lines = describe_model(creases.fit_table(visits(), "y"))
     assert any("--groups customer_id (in Python groups='customer_id')" in line for line in lines)
     assert any("--time day (in Python time='day')" in line for line in lines)
+    different = visits().assign(customer_id=[f"c{row:04}" for row in range(600)])  # each customer came once
+    assert not any("--groups" in line for line in describe_model(creases.fit_table(different, "y")))
 
 
 def test_an_estimator_keeps_groups_together():

@@ -237,6 +237,7 @@ class ColumnKind:
     codes: tuple[float, ...] = ()  #: of numbers: those that are none but levels of their own, such as -999
     marks: Marks = None  #: texts that stand for a missing value; None for the usual ones
     part: Part | None = None  #: of another column's cells, which it reads; None for all of its own
+    differs: bool = False  #: whether no two rows have the same text
 
     def cells(self, columns: Mapping[str, Column]) -> Column:
         """Return its cells, of a column of its name or as parts of those of another one."""
@@ -559,7 +560,8 @@ def _text_kind(column: Column, *, wanted: bool) -> ColumnKind:
         if (len(levels) > MAX_LEVELS and 2 * len(levels) > n) or (len(levels) == n >= MIN_ROWS):
             length = np.mean([len(str(level).split()) for level in levels])
             note = f"{len(levels):,} different values in {plural(n, 'row')}"
-            return ColumnKind(name, "text" if length >= 2 else "ID", Levels(), note, left_out=True)
+            kind, differs = "text" if length >= 2 else "ID", len(levels) == n
+            return ColumnKind(name, kind, Levels(), note, left_out=True, differs=differs)
     return ColumnKind(name, "category", Levels())
 
 

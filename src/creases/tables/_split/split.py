@@ -516,7 +516,9 @@ def describe_crossings(data: TableSplit, encoding: TableEncoding | None) -> list
         return []
     columns = [column for column in encoding.columns if column.use != "target"]
     repeated = [
-        column.name for column in columns if isinstance(column.kind.codec, Levels) and looks_like_id(column.name)
+        column.name
+        for column in columns
+        if isinstance(column.kind.codec, Levels) and not column.kind.differs and looks_like_id(column.name)
     ]
     dates = [column for column in columns if column.kind.codec.is_moment and column.use == "input"]
     notes = [
