@@ -101,6 +101,7 @@ PARTS = (
             "boolean.npn_classes",
             "boolean.swaps",
             "boolean.class_swaps",
+            "boolean.class_changes",
             "boolean.wide_network",
             "boolean.deep_network",
             "boolean.parity_network",
@@ -143,7 +144,13 @@ PARTS = (
     Part(
         "linearity",
         "Planes through three images, and sections (sections 6.1 to 6.3)",
-        ("plane_through", "regions.geometry.slice_through", "compare.section", "show.plot_images"),
+        (
+            "plane_through",
+            "regions.geometry.slice_through",
+            "compare.section",
+            "show.plot_images",
+            "problems.images.to_color_32",
+        ),
     ),
     Part("linearity", "Films of training (Figures 6.4 to 6.6)", ("show.animate",)),
     Part(

@@ -9,6 +9,9 @@ import creases
 from creases_reproduction.catalogue import find_claim
 from creases_reproduction.source_parts import PARTS, TITLES
 
+#: What docstrings call a source that their room's docstring cites.
+SHORT = {"linearity": "the dissertation"}
+
 PACKAGE = Path(creases.__file__).parent
 
 
@@ -36,6 +39,7 @@ def test_every_public_name_whose_docstring_cites_a_source_is_in_the_table():
         name: family
         for name, thing in doors()
         for family, title in TITLES.items()
-        if callable(thing) and title in " ".join((thing.__doc__ or "").split()) and id(thing) not in known[family]
+        if callable(thing) and id(thing) not in known[family]
+        if any(text in " ".join((thing.__doc__ or "").split()) for text in (title, SHORT.get(family, title)))
     }
     assert missing == {}

@@ -55,7 +55,8 @@ def write_atomically(path: str | Path) -> Iterator[Path]:
         raise FileError(f"cannot write {path}: {error.strerror}") from error
     try:
         yield temporary
-        temporary.chmod(0o666 & ~_umask())
+        os.umask(mask := os.umask(0))
+        temporary.chmod(0o666 & ~mask)
         temporary.replace(path)
     except BaseException as error:
         temporary.unlink(missing_ok=True)  # only here: once it has replaced ``path``, its name may be another writer's
@@ -166,14 +167,6 @@ def write_json(value: Mapping[str, Any], path: str | Path) -> Path:
         temporary.write_text(json.dumps(value, indent=1) + "\n")
     return Path(path)
 
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-# Read ``.npy`` and ``.npz`` files that may be damaged: numbers only, and never more than the memory holds.
 
 #: What numpy raises for a damaged .npz file, besides ValueError and OSError.
 _DAMAGE = (

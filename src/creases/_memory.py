@@ -9,8 +9,7 @@ from pathlib import Path
 
 def free_memory() -> int:
     """Return how many bytes this process may still take: the free memory, or less where its limits are lower."""
-    free = [_available(), _address_space()]
-    free += [limit - used for limit, used in (_control_group(),) if limit]
+    free = [_available(), _address_space(), _control_group()]
     return max(min(each for each in free if each is not None), 0)
 
 
@@ -34,13 +33,13 @@ def _address_space() -> int | None:
     return None
 
 
-def _control_group() -> tuple[int, int]:
-    """Return limit and use of the control group that the process is in, as containers have it; 0, 0 without one."""
+def _control_group() -> int | None:
+    """Return what the control group that the process is in leaves, as containers have it; None without one."""
     folder = Path("/sys/fs/cgroup")
     for limit, used in (
         ("memory.max", "memory.current"),
         ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
     ):
         with suppress(OSError, ValueError):
-            return int((folder / limit).read_text()), int((folder / used).read_text())
-    return 0, 0
+            return int((folder / limit).read_text()) - int((folder / used).read_text())
+    return None

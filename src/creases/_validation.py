@@ -155,8 +155,6 @@ def check_samples(x: Any, y: Any) -> tuple[Floats, Floats]:
     return x, y
 
 
-# Checks of arguments of public functions, for those that a function would use without looking at them.
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

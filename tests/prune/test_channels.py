@@ -319,3 +319,12 @@ def test_wrong_data_are_refused_by_name():
     ]:
         with pytest.raises(InputError, match=message):
             channels(model, x, y, **{"min_accuracy": 0.5} | options)
+
+
+def test_a_result_prints_what_is_said_of_it_and_is_a_card_in_notebooks():
+    x, y = images(40)
+    found = channels(network(), x, y, min_accuracy=0.0, per_step=3, tune=lambda model: None)
+    rows = dict(found.describe().sections[0]["table"]["rows"])
+    assert str(found) == "\n".join(f"{name}: {said}" for name, said in rows.items())
+    assert f"{found.first.accuracy:.4g} -> {found.last.accuracy:.4g}" in str(found)
+    assert rows["steps"] in found._repr_html_()

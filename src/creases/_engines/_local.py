@@ -41,7 +41,11 @@ class Local:
         for future in finished:
             error = future.exception()
             if isinstance(error, TerminatedWorkerError):
-                return tasks | self._restart()
+                tasks |= dict.fromkeys(self._numbers.values())
+                self._numbers = {}
+                self.close()
+                self._pool = self._start()
+                return tasks
             if isinstance(error, BrokenProcessPool):
                 reason = [line for line in str(error.__cause__ or error).splitlines() if line.strip('" ')][-1]
                 raise InputError(
@@ -56,14 +60,6 @@ class Local:
     def close(self) -> None:
         """Stop all processes at once."""
         self._pool.shutdown(wait=True, kill_workers=True)
-
-    def _restart(self) -> dict[int, Any | None]:
-        """Start new workers; return the tasks that are lost."""
-        lost = dict.fromkeys(self._numbers.values())
-        self._numbers = {}
-        self.close()
-        self._pool = self._start()
-        return lost
 
     def _start(self) -> loky.ProcessPoolExecutor:
         return loky.ProcessPoolExecutor(
@@ -85,9 +81,6 @@ def _exit_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)
-
-
-# The engine of this process: for debugging, or for functions that use a GPU or all cores by themselves.
 
 
 class Serial:

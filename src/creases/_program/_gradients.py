@@ -20,14 +20,8 @@ def pattern_gradients(program: Program, patterns: NDArray[np.uint8], weights: ND
     """Return the gradient of ``weights . f`` in the region of each pattern: (r, n_in), in float64.
 
     One backward pass for each region, whatever the number of inputs. The sides are those of the patterns, so that the
-    gradient is right also in regions too thin to hold a point that rounding leaves inside.
-
-    Parameters
-    ----------
-    patterns
-        (r, n_bytes), packed as in :attr:`creases.regions.LinePartition.patterns`.
-    weights
-        Weights of the outputs, (n_out,).
+    gradient is right also in regions too thin to hold a point that rounding leaves inside. Patterns are (r, n_bytes),
+    weights (n_out,).
     """
     program = program.to(torch.float64)
     weighting = torch.as_tensor(weights, dtype=torch.float64, device=program.device)
@@ -35,28 +29,19 @@ def pattern_gradients(program: Program, patterns: NDArray[np.uint8], weights: ND
     block = max(1, memory_limit() // (4 * 8 * sum(program.sizes)))
     for first in range(0, len(patterns), block):
         rows = slice(first, first + block)
-        sides = split_sides(program, unpack_sides(program, patterns[rows]))
-        gradients[rows] = _backward(program, sides, weighting, len(patterns[rows]))
+        sides = dict(zip(program.bends, split_sides(program, unpack_sides(program, patterns[rows])), strict=True))
+
+        def apply_step(i: int, inputs: list[Tensor], sides: dict[int, Tensor] = sides) -> Tensor:
+            step = program.steps[i]
+            return apply_sides(step.op, inputs[0], sides[i], step.leak) if step.is_bend else step.apply(inputs)
+
+        with torch.enable_grad():
+            start = weighting.new_zeros(len(patterns[rows]), *program.input_shape).requires_grad_()
+            output = propagate(program, {0: start}, apply_step)[len(program.steps)]
+            total = (output.reshape(len(start), -1) @ weighting).sum()
+            (gradient,) = torch.autograd.grad(total, start, allow_unused=True)
+        gradients[rows] = 0.0 if gradient is None else gradient.flatten(1).cpu().numpy()
     return gradients
-
-
-def _backward(program: Program, sides: list[Tensor], weights: Tensor, regions: int) -> NDArray[np.float64]:
-    remaining = iter(sides)
-
-    def apply_step(i: int, inputs: list[Tensor]) -> Tensor:
-        step = program.steps[i]
-        if step.is_bend:
-            return apply_sides(step.op, inputs[0], next(remaining), step.leak)
-        return step.apply(inputs)
-
-    with torch.enable_grad():
-        start = torch.zeros(regions, *program.input_shape, dtype=torch.float64, device=program.device)
-        start.requires_grad_()
-        output = propagate(program, {0: start}, apply_step)[len(program.steps)]
-        total = (output.reshape(regions, -1) @ weights).sum()
-        (gradient,) = torch.autograd.grad(total, start, allow_unused=True)
-    slopes = torch.zeros_like(start) if gradient is None else gradient
-    return np.asarray(slopes.flatten(1).detach().cpu().numpy())
 
 
 def activation_times_gradient(program: Program, x: PointsLike, weights: NDArray[Any]) -> NDArray[np.float64]:
@@ -64,14 +49,7 @@ def activation_times_gradient(program: Program, x: PointsLike, weights: NDArray[
 
     Within a region the output is affine in a bend's output h, ``weights . f = g . h + c``, and unit u has ``g_u h_u``.
     If no connection skips the bend, these and c add up to ``weights . f(x)``. Two bends in a row decompose the same sum
-    twice, so do not add them.
-
-    Parameters
-    ----------
-    x
-        A single point.
-    weights
-        Weights of the outputs, (n_out,): 1 and -1 at two classes compare them.
+    twice, so do not add them. ``x`` is a single point, weights (n_out,): 1 and -1 at two classes compare them.
     """
     program = program.to(torch.float64)
     batch, _ = program.as_batch(x)

@@ -66,11 +66,7 @@ def unpack_sides(program: Program, pattern: NDArray[np.uint8]) -> NDArray[np.int
 
 
 def split_sides(program: Program, sides: NDArray[np.integer]) -> list[Tensor]:
-    """Split the sides (..., n_units) of all units by bend: tensors (..., *units).
-
-    They are on the network's device; bool for a relu, int64 for a choice, as
-    :func:`creases._program._step.sides_at` returns them.
-    """
+    """Split the sides (..., n_units) of all units by bend: tensors (..., *units) as those of :func:`sides_at`."""
     parts = []
     for bend, i in enumerate(program.bends):
         part = np.ascontiguousarray(sides[..., program.unit_starts[bend] : program.unit_starts[bend + 1]])
@@ -116,19 +112,10 @@ def forward_sides(program: Program, x: Tensor) -> list[Tensor]:
 
 
 def slice_pieces(program: Program, sides: Sequence[Tensor], origin: Tensor, basis: Tensor) -> Piece:
-    """Return the pieces that sides select, as functions of t on the slice ``x = origin + basis t``.
+    """Return the pieces that sides select, as functions ``J t + y`` of t on the slice ``x = origin + basis t``.
 
-    Parameters
-    ----------
-    sides
-        For each bend the sides (r, *units), as :func:`creases._program._step.sides_at` returns them.
-    origin, basis
-        (n_in,) and (n_in, k).
-
-    Returns
-    -------
-    Piece
-        J (r, n_out, k) and y (r, n_out): the network on the region is ``J t + y``.
+    For each bend the sides are (r, *units), as those of :func:`sides_at`; origin is (n_in,), basis (n_in, k),
+    J (r, n_out, k), y (r, n_out).
     """
     k = basis.shape[1]
     start = torch.cat([origin[None], basis.T]).reshape(1, k + 1, *program.input_shape)

@@ -46,8 +46,6 @@ class Program:
         link = f", scores before {self.link}" if self.link else ""
         return f"{type(self).__name__}({shapes}, {counts}, {str(self.dtype).removeprefix('torch.')}{link})"
 
-    # -- shapes and sizes ---------------------------------------------------------------------------------------------
-
     @property
     def output_shape(self) -> tuple[int, ...]:
         """Shape of one output, without the batch axis."""
@@ -81,8 +79,6 @@ class Program:
             tuple(value for value in set(step.inputs) if last[value] == i) for i, step in enumerate(self.steps)
         )
 
-    # -- units --------------------------------------------------------------------------------------------------------
-
     @cached_property
     def bends(self) -> tuple[int, ...]:
         """Indices of the steps that are bends."""
@@ -102,8 +98,6 @@ class Program:
     def candidates(self) -> tuple[int, ...]:
         """Number of sides of each bend's units: 2, or the K candidates of a choice."""
         return tuple(2 if self.steps[i].op == "relu" else self.shapes[self.steps[i].inputs[0]][-1] for i in self.bends)
-
-    # -- device and dtype ---------------------------------------------------------------------------------------------
 
     @cached_property
     def dtype(self) -> torch.dtype:
@@ -145,8 +139,6 @@ class Program:
             reason = str(error).splitlines()[0]
             raise InputError("target", "be an available device", f"{target!r}", reason) from None
         return type(self)(steps, self.input_shape, self.link)
-
-    # -- points -------------------------------------------------------------------------------------------------------
 
     def as_batch(self, x: PointsLike, name: str = "x") -> tuple[Tensor, bool]:
         """Return ``x`` as a batch (b, *input_shape) of the weights' device and dtype, and whether it is a single point.

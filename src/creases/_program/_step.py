@@ -14,31 +14,16 @@ from creases._program._affine import AFFINE_OPS, Operation, linear_map
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """An affine map (``linear`` part plus ``offset``) or a bend.
+    """An affine map (``linear`` part plus ``offset``) or a bend."""
 
-    Attributes
-    ----------
-    op
-        A key of ``AFFINE_OPS`` or one of ``BEND_OPS``.
-    inputs
-        Numbers of the values it reads: 0 is the network's input, ``i + 1`` the output of step ``i``.
-    shape
-        Shape of its output, without the batch axis.
-    options
-        Settings that can be written as JSON.
-    tensors
-        Weights. ``"offset"`` is the constant of an affine step (it broadcasts to ``shape``, which the linear part must
-        already have), ``"leak"`` the slope of a relu on its negative side.
-    path
-        Where it comes from in the user's model, for messages and records.
-    """
-
-    op: str
-    inputs: tuple[int, ...]
-    shape: tuple[int, ...]
-    options: dict[str, Any] = field(default_factory=dict)
+    op: str  #: a key of ``AFFINE_OPS`` or one of ``BEND_OPS``
+    inputs: tuple[int, ...]  #: numbers of the values it reads: 0 is the network's input, ``i + 1`` step i's output
+    shape: tuple[int, ...]  #: of its output, without the batch axis
+    options: dict[str, Any] = field(default_factory=dict)  #: settings that can be written as JSON
+    #: Weights. ``"offset"`` is the constant of an affine step (it broadcasts to ``shape``, which the linear part must
+    #: already have), ``"leak"`` the slope of a relu on its negative side.
     tensors: dict[str, Tensor] = field(default_factory=dict)
-    path: str = ""
+    path: str = ""  #: where it comes from in the user's model, for messages and records
 
     @property
     def is_bend(self) -> bool:

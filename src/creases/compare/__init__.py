@@ -9,6 +9,9 @@ Coefficients  ``coefficients``: for each output the matrix with a row (J, y) for
 Regions       ``count_regions`` that samples lie in; ``section``: all regions on a plane through three inputs, beside
               those that a grid of points finds
 
+Equations and sections are those of Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado
+State University, 2026.
+
 >>> import creases
 >>> from creases import compare
 >>> a = creases.read([([[1.0]], [0.0]), ([[1.0], [0.0]], [0.0, 0.5])])  # class 0 where relu(x) > 0.5

@@ -41,7 +41,7 @@ class ActiveSubspace(OneLine):
 
 @check_arguments(C=instance("Coefficients"), n_directions=optional(INTEGER))
 def active_subspace(C: Coefficients, j: int, *, n_directions: int | None = None) -> ActiveSubspace:
-    """Return the active subspace of output j over the samples of its coefficients.
+    """Return the active subspace of output j over the samples of its coefficients (the dissertation, section 6.4).
 
     Parameters
     ----------
@@ -51,11 +51,6 @@ def active_subspace(C: Coefficients, j: int, *, n_directions: int | None = None)
         Number of the output.
     n_directions
         How many directions to return; all that the coefficients span unless given.
-
-    References
-    ----------
-    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026,
-       section 6.4.
     """
     j = check_index(j, C.n_out, "j")
     if not C.count:

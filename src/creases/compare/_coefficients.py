@@ -8,7 +8,6 @@ layer of 128 units before 3,072 inputs a twentieth of the numbers, with all leng
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,14 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from creases._files import parse_json, read_npy_header, read_text, write_atomically
+from creases._files import parse_json, read_npy_header, read_text, write_json
 from creases._text import OneLine
 from creases._typing import Progress
 from creases._validation import check_choice
 from creases.errors import FileError, InputError
 from creases.network import Network, PointsLike, as_network
-
-# Networks with a narrow first layer: the affine map they begin with, and the network behind it.
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +31,6 @@ class Factorisation:
     behind: Network  #: of the r numbers
     weight: Tensor  #: (r, n_in)
     offset: Tensor  #: (r,)
-
-    def narrow(self, x: Tensor) -> Tensor:
-        """Return what the rest of the network sees of inputs (b, n_in): (b, r)."""
-        return x.flatten(1) @ self.weight.T + self.offset
 
 
 def factorise(net: Network) -> Factorisation | None:
@@ -68,9 +61,6 @@ def orthonormal(weight: Tensor, offset: Tensor) -> tuple[Tensor, Tensor]:
     return R.T.contiguous(), Q.T.contiguous()
 
 
-# Storage of coefficients: in memory, or in a folder from which an interrupted run can resume.
-
-
 @dataclass(eq=False)
 class Store:
     """Features (n_out, p, r) and outputs (p, n_out), filled from the first sample to the last."""
@@ -78,7 +68,6 @@ class Store:
     features: Tensor
     values: Tensor
     done: int = 0  #: samples that are stored
-    first: int = 0  #: of them, those that were stored before
     folder: Path | None = None
     origin: str = ""  #: a fingerprint of the network and the samples
 
@@ -97,18 +86,16 @@ class Store:
             raise FileError(f"cannot write coefficients to {folder}: {problem}") from problem
         except ValueError as problem:
             raise FileError(f"cannot read {folder}: {problem}; remove the folder to start again") from None
-        return cls(features, values, done or 0, done or 0, folder, origin)
+        return cls(features, values, done or 0, folder, origin)
 
-    def put(self, start: int, features: Tensor, values: Tensor) -> None:
-        """Store a block of samples, then record that it is complete."""
-        stop = start + len(values)
-        self.features[:, start:stop] = features.to(self.features.device)
-        self.values[start:stop] = values.to(self.values.device)
-        self.done = stop
+    def put(self, features: Tensor, values: Tensor) -> None:
+        """Store the next block of samples, then record that it is complete."""
+        block = slice(self.done, self.done + len(values))
+        self.features[:, block] = features.to(self.features.device)
+        self.values[block] = values.to(self.values.device)
+        self.done = block.stop
         if self.folder is not None:
-            note = {"origin": self.origin, "done": stop}
-            with write_atomically(self.folder / "done.json") as path:
-                Path(path).write_text(json.dumps(note))
+            write_json({"origin": self.origin, "done": self.done}, self.folder / "done.json")
 
 
 def _open_map(path: Path, shape: tuple[int, ...], dtype: torch.dtype, *, new: bool) -> Tensor:
@@ -205,7 +192,7 @@ def coefficients(
     dtype: torch.dtype | None = None,
     progress: Progress | None = None,
 ) -> Coefficients:
-    """Return the coefficients of every output at samples, exactly as autograd computes them.
+    """Return the coefficients of every output at samples (the dissertation, eq. (7.3)), exactly as autograd does.
 
     Parameters
     ----------
@@ -221,11 +208,6 @@ def coefficients(
     progress
         Called as ``progress("coefficients", done, total)`` with numbers of samples.
 
-    References
-    ----------
-    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026,
-       eq. (7.3).
-
     Examples
     --------
     >>> import creases
@@ -239,12 +221,19 @@ def coefficients(
     dtype = check_choice(net.dtype if dtype is None else dtype, (torch.float32, torch.float64), "dtype")
     net = net.to(dtype)
     samples = check_batch(net, X)
-    narrow = factorise(net)
-    mix, basis = orthonormal(narrow.weight, narrow.offset) if narrow else (None, None)
+    inner, seen, mix, basis = net, samples.flatten(1), None, None
+    if narrow := factorise(net):
+        mix, basis = orthonormal(narrow.weight, narrow.offset)
+        inner, seen = narrow.behind, seen @ narrow.weight.T + narrow.offset
     shape = (net.n_out, len(samples), net.n_in + 1 if basis is None else len(basis))
     store = Store.create(net, samples, shape, out)
-    for start, C, values in _blocks(net, samples[store.done :], narrow, mix):
-        store.put(store.first + start, C, values)
+    for J, y in inner.jacobians(seen[store.done :], memory=GPU_BLOCK if seen.is_cuda else BLOCK):
+        J, y = J.to(samples), y.to(samples)  # a network without weights has neither dtype nor device
+        rows = torch.cat([J, y.unsqueeze(2)], dim=2)  # (b, m, r)
+        if mix is not None:
+            rows = (rows.double() @ mix).to(rows.dtype)
+        values = torch.einsum("bmd,bd->bm", J, seen[store.done : store.done + len(J)]) + y
+        store.put(rows.transpose(0, 1), values)
         if progress is not None:
             progress("coefficients", store.done, len(samples))
     return Coefficients(store.features, basis, store.values)
@@ -264,20 +253,3 @@ def check_batch(net: Network, X: PointsLike) -> Tensor:
     if single:
         raise InputError("X", f"be a batch of samples (p, {net.n_in})", "a single sample", "give X[None]")
     return samples
-
-
-def _blocks(
-    net: Network, x: Tensor, narrow: Factorisation | None, mix: Tensor | None
-) -> Iterator[tuple[int, Tensor, Tensor]]:
-    """Yield the first sample of each block, its features (n_out, b, r) and outputs (b, n_out)."""
-    inner = net if narrow is None else narrow.behind
-    seen = x if narrow is None else narrow.narrow(x)
-    start = 0
-    for J, y in inner.jacobians(seen, memory=GPU_BLOCK if x.is_cuda else BLOCK):
-        J, y, stop = J.to(x), y.to(x), start + len(J)  # a network without weights has neither dtype nor device
-        rows = torch.cat([J, y.unsqueeze(2)], dim=2)  # (b, m, r)
-        if narrow is not None and mix is not None:
-            rows = (rows.double() @ mix).to(rows.dtype)
-        values = torch.einsum("bmd,bd->bm", J, seen[start:stop].flatten(1)) + y
-        yield start, rows.transpose(0, 1), values
-        start = stop

@@ -18,14 +18,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from creases._schema import INTEGER, instance, sequence
-from creases._validation import as_array, check_arguments, check_numbers, check_seed
+from creases._validation import check_arguments, check_seed
 from creases.compare._coefficients import Coefficients
 from creases.compare._decisions import decisions
 from creases.compare.measures._affine_map import check_samples
 from creases.errors import InputError
 from creases.network import Network, PointsLike, as_network
-
-# Bisecting 2-means on the device of the rows: the cluster with the largest inertia is split, again and again.
 
 ITERATIONS = 300  #: of Lloyd's algorithm for one split, at most
 TOLERANCE = 1e-4  #: squared movement of centres, relative to the mean variance of a column, at which a split is done
@@ -115,7 +113,7 @@ def compress(
     seed: int = 0,
     n_jobs: int = 1,
 ) -> Compression:
-    """Measure the accuracy of a network with its coefficients clustered to k, for each k.
+    """Measure the accuracy of a network with its coefficients clustered to k, for each k (dissertation, section 7.2).
 
     Clusters are those of bisecting k-means: with hundreds of clusters faster than k-means, and with smaller distances.
     The clusters for a small k are split further for a larger one.
@@ -133,11 +131,6 @@ def compress(
     n_jobs
         Number of processes that share the outputs; -1: as many as there are cores. Coefficients on a GPU are clustered
         there, in this process.
-
-    References
-    ----------
-    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026,
-       section 7.2.
     """
     from joblib import Parallel, delayed
 
@@ -149,12 +142,7 @@ def compress(
         raise InputError("k", "be positive integers", f"{list(k)}")
     if ks[-1] > train.count:
         raise InputError("k", f"be at most the number of training samples, {train.count}", f"{ks[-1]}")
-    X = X if isinstance(X, Tensor) and not X.is_meta else torch.from_numpy(check_numbers(X, "X"))
-    labels = as_array(y, "y")
-    if labels.dtype.kind not in "iub":
-        raise InputError("y", "be whole class numbers", f"entries of type {labels.dtype}")
-    y = torch.from_numpy(labels.astype(np.int64))
-    check_samples(test, X, y)
+    X, classes = check_samples(test, X, y)
     points = test.coordinates(X).to(train.features.device)  # (p, r)
     outputs = ((train.features[j], test.features[j].to(train.features), points, ks, seed) for j in range(test.n_out))
     if train.features.is_cuda or n_jobs == 1:
@@ -162,7 +150,6 @@ def compress(
     else:
         results = Parallel(n_jobs=n_jobs)(delayed(_cluster)(*output) for output in outputs)
     values = np.stack([values for values, _ in results], axis=2)  # (k, p, outputs)
-    classes = y.cpu()
     accuracy = (decisions(torch.from_numpy(values)) == classes).double().mean(1)
     original = float((decisions(test.values.cpu()) == classes).double().mean())
     inertia = np.mean([inertia for _, inertia in results], axis=0)

@@ -32,9 +32,6 @@ def log_probabilities(values: Tensor) -> Tensor:
     return torch.log_softmax(values, dim=-1)
 
 
-# Checks of the classes of samples.
-
-
 def check_classes(y: Any, count: int) -> Ints:
     """Return the classes of ``count`` samples as integers (p,)."""
     classes = as_array(y, "y")
@@ -43,9 +40,6 @@ def check_classes(y: Any, count: int) -> Ints:
             "y", f"be {count} whole class numbers, one for each sample", f"{classes.dtype} of shape {classes.shape}"
         )
     return classes.astype(np.int64)
-
-
-# Formatting numbers for summaries.
 
 
 def percent(share: float) -> str:

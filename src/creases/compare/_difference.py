@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from creases._display import describe, to_html
+from creases._display import Described, describe
 from creases._document import Document
 from creases._schema import optional, sequence
 from creases._validation import check_arguments
@@ -19,7 +19,7 @@ from creases.network import Network, PointsLike
 
 
 @dataclass(frozen=True, eq=False)
-class Difference:
+class Difference(Described):
     """The difference of two networks; ``print`` it for a summary in words."""
 
     samples: SampleDifference | None = None
@@ -35,9 +35,6 @@ class Difference:
     def describe(self) -> Document:
         """Return the difference in words, and which decisions changed at samples."""
         return describe(self)
-
-    def _repr_html_(self) -> str:
-        return to_html(self)
 
     def __str__(self) -> str:
         return "\n".join(str(part) for part in (self.samples, self.line, self.plane, self.box) if part is not None)

@@ -80,7 +80,7 @@ def section(
     about: Literal["a", "middle"] = "middle",
     tolerance: float = 1e-6,
 ) -> Section:
-    """Find the regions of a network on the plane through three inputs, exactly and by a grid.
+    """Find the regions of a network on the plane through three inputs, exactly and by a grid (section 6.3).
 
     Parameters
     ----------
@@ -101,11 +101,6 @@ def section(
     tolerance
         Coefficients are equal if their distance is at most this times the length of the longer.
 
-    References
-    ----------
-    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026,
-       section 6.3.
-
     Examples
     --------
     >>> import creases
@@ -115,7 +110,14 @@ def section(
     """
     net = as_network(net)
     origin, basis, corners = slice_through(net, [a, b, c])
-    partition = plane(net, _section_box(corners, margin, part, about), origin, basis)
+    check_choice(about, ("a", "middle"), "about")
+    if not 0 < part <= 1:
+        raise InputError("part", "be a number above 0 and at most 1", repr(part))
+    check_number(margin, "margin", least=0)
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    half = part * (1 + 2 * margin) * (high - low) / 2
+    middle = (low + high) / 2 if part == 1 else corners[0] if about == "a" else corners.mean(axis=0)
+    partition = plane(net, np.stack([middle - half, middle + half], axis=1), origin, basis)
     return section_of_partition(partition, corners, grid=grid, tolerance=tolerance)
 
 
@@ -150,18 +152,6 @@ def section_of_partition(partition: PlanePartition, points: Floats, *, grid: int
         by_coefficients=_group(map(coefficients, rows), are_close),
         tolerance=within,
     )
-
-
-def _section_box(corners: Floats, margin: float, part: float, about: str) -> Floats:
-    """Return a box (2, 2) around the three points, or a part of it."""
-    check_choice(about, ("a", "middle"), "about")
-    if not 0 < part <= 1:
-        raise InputError("part", "be a number above 0 and at most 1", repr(part))
-    check_number(margin, "margin", least=0)
-    low, high = corners.min(axis=0), corners.max(axis=0)
-    size = (1 + 2 * margin) * (high - low)
-    middle = (low + high) / 2 if part == 1 else corners[0] if about == "a" else corners.mean(axis=0)
-    return np.stack([middle - part * size / 2, middle + part * size / 2], axis=1)
 
 
 def _group(rows: Iterable[Tensor], alike: Callable[[Tensor, Tensor], Tensor]) -> Ints:

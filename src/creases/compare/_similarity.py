@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from creases._display import describe, to_html
+from creases._display import Described, describe
 from creases._document import Document
 from creases._schema import DICT
 from creases._text import OneLine
@@ -26,7 +26,7 @@ from creases.network import Network, PointsLike, as_network
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Similarity(OneLine):
+class Similarity(Described, OneLine):
     """N networks compared, each measure as (N, N), rows and columns in the order of ``names``."""
 
     names: tuple[str, ...]
@@ -41,9 +41,6 @@ class Similarity(OneLine):
     def order(self) -> list[int]:
         """Return the networks in an order that puts similar ones next to each other, by their CKA."""
         return similarity_order(self.cka)
-
-    def _repr_html_(self) -> str:
-        return to_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain lists, for JSON."""
@@ -69,7 +66,7 @@ def similarity(
 ) -> Similarity:
     """Compare networks of any architectures with the same inputs and outputs.
 
-    The measures are those of the dissertation [1]_, chapter 7.
+    The measures are those of the dissertation, chapter 7.
 
     Parameters
     ----------
@@ -86,10 +83,6 @@ def similarity(
     progress
         Called as ``progress(what, done, total)`` before each part of the work.
 
-    References
-    ----------
-    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026.
-
     Examples
     --------
     >>> import creases, torch
@@ -100,7 +93,12 @@ def similarity(
     (np.float64(1.0), np.float64(0.0))
     """
     nets = {name: as_network(net) for name, net in networks.items()}
-    _check_networks(nets)
+    if len(nets) < 2:
+        raise InputError("networks", "be at least two", f"{len(nets)}")
+    shapes = {name: (net.n_in, net.n_out) for name, net in nets.items()}
+    if len(set(shapes.values())) > 1:
+        listed = ", ".join(f"{name} {inputs} and {outputs}" for name, (inputs, outputs) in shapes.items())
+        raise InputError("networks", "have the same numbers of inputs and outputs", listed)
     if train is not None and y is None:
         raise InputError("train", "come with y", hint="maps are compared by accuracy, which needs classes")
     total = len(nets) * (1 if train is None else 2) + (2 if train is None else 3)
@@ -145,12 +143,3 @@ def similarity(
         cross_entropies(at),
         mapped,
     )
-
-
-def _check_networks(networks: Mapping[str, Network]) -> None:
-    if len(networks) < 2:
-        raise InputError("networks", "be at least two", f"{len(networks)}")
-    shapes = {name: (net.n_in, net.n_out) for name, net in networks.items()}
-    if len(set(shapes.values())) > 1:
-        listed = ", ".join(f"{name} {inputs} and {outputs}" for name, (inputs, outputs) in shapes.items())
-        raise InputError("networks", "have the same numbers of inputs and outputs", listed)

@@ -45,8 +45,6 @@ from creases.prune._evaluation import (
 from creases.prune._exact import exact
 from creases.prune._results import PruningResult, PruningStep
 
-# Taylor scores: what the removal of each group of channels does to the loss, estimated by one backward pass.
-
 
 def taylor_scores(model: nn.Module, groups: Sequence[ChannelGroup], X: Tensor, y: Tensor) -> Tensor:
     """Return an estimate of the increase of the mean loss by the removal of each group (len(groups),).
@@ -232,8 +230,6 @@ class Target:
             return saved_parameters(model, groups)
         return saved_multiply_adds(model, groups, self.positions)
 
-
-# Steps of pruning, by channels and by weights.
 
 #: Called after each step with its record and the model.
 Callback = Callable[[PruningStep, nn.Module], None]

@@ -162,8 +162,6 @@ def as_module(model: Any, input_shape: Sequence[int] | None = None) -> tuple[nn.
     return net.module(), net.input_shape
 
 
-# Fine-tuning between the steps of pruning.
-
 #: Fine-tunes a model in place. It must respect gradient hooks, which keep some weights at zero.
 Tune = Callable[[nn.Module], None]
 

@@ -22,8 +22,6 @@ from creases.network.surgery import Link, count_parameters, get_layer, input_ten
 from creases.prune._evaluation import as_module
 from creases.prune._results import ExactResult, Reduction, Undecided
 
-# A place with what reductions need to know: its rows, the columns that read it, and the bounds of its units.
-
 #: Operators with rows and columns.
 LAYERS = ("linear", "conv", "conv_transpose")
 
@@ -43,7 +41,7 @@ class Reader:
     @property
     def parameter(self) -> Tensor:
         """The weight as the layer has it."""
-        return _as_tensor(self.layer.weight)
+        return self.layer.get_parameter("weight")
 
     @property
     def weight(self) -> Tensor:
@@ -125,8 +123,8 @@ class Site:
 
     def rows(self) -> Tensor:
         """Return each unit's weights and bias before its bend, batch norm included: (width, inputs + 1), float64."""
-        weight = _double(self.producer.weight).movedim(output_tensors(self.producer).weight_axis, 0).flatten(1)
-        both = torch.cat([weight, _bias(self.producer)[:, None]], dim=1) * self.between.factor[:, None]
+        weight = _double(self.producer.get_parameter("weight")).movedim(output_tensors(self.producer).weight_axis, 0)
+        both = torch.cat([weight.flatten(1), _bias(self.producer)[:, None]], dim=1) * self.between.factor[:, None]
         both[:, -1] += self.between.shift
         return both
 
@@ -194,22 +192,15 @@ def _only_bend(net: Network, producer: int, readers: Sequence[Reader], width: in
     return net.steps[users[0]] if plain and reader.value == users[0] + 1 and reader.link.size == width else None
 
 
-def _as_tensor(value: object) -> Tensor:
-    assert isinstance(value, Tensor)
-    return value
-
-
-def _double(tensor: object) -> Tensor:
-    return _as_tensor(tensor).detach().double().cpu()
+def _double(tensor: Tensor) -> Tensor:
+    return tensor.detach().double().cpu()
 
 
 def _bias(layer: nn.Module) -> Tensor:
-    if layer.bias is None:
-        return torch.zeros(int(getattr(layer, output_tensors(layer).counter)), dtype=torch.float64)
-    return _double(layer.bias)
+    if isinstance(layer.bias, Tensor):
+        return _double(layer.bias)
+    return torch.zeros(int(getattr(layer, output_tensors(layer).counter)), dtype=torch.float64)
 
-
-# The four reductions that preserve the function: the edits each makes, and bounds of their rounding.
 
 #: Unit rows that differ by less are tried as duplicates; the proved bound decides.
 TOLERANCE = 1e-5
@@ -320,8 +311,7 @@ def linear(site: Site) -> Iterator[Edit]:
     P, M = P[:rank], U[:, :rank] * sizes[:rank]
     low, high = _range(P, site.entering)
     lift = LIFT * (high - low) - low  # so that P h + lift, read by M, is above 0 in the box
-    weight, bias = site.producer.weight, site.producer.bias
-    assert isinstance(weight, Tensor)
+    weight, bias = site.producer.get_parameter("weight"), site.producer.bias
     if not isinstance(bias, Tensor):
         return
     rows, offsets = weight.detach().clone(), bias.detach().clone()

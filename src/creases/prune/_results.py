@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import nn
 
+from creases._display import Described
 from creases._document import Document, facts
 from creases._text import OneLine, plural
 from creases.certify.proofs import Proof
@@ -39,14 +40,17 @@ class Undecided:
     linear: tuple[int, ...]  #: on one side at all samples
 
 
-class Record(OneLine):
-    """A result with a model."""
+class Record(Described, OneLine):
+    """A result with a model, printed as what is said of it."""
 
     def to_dict(self: Any) -> dict[str, Any]:
         """Return everything but the model and its proof as plain values."""
         left_out = [name for name in ("model", "proof") if hasattr(self, name)]  # asdict would copy the model
         fields = asdict(replace(self, **dict.fromkeys(left_out)))
         return {name: value for name, value in fields.items() if name not in left_out}
+
+    def __str__(self: Any) -> str:
+        return "\n".join(f"{name}: {said}" for name, said in self.describe().sections[0]["table"]["rows"])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,6 +121,6 @@ class PruningResult(Record):
         for part in [each for each in self.fixed if each.reason != IS_OUTPUT]:
             text = f"{len(part.channels)} of {plural(part.width, 'channel')} cannot be removed: {part.reason}"
             rows.append((f"{part.layer}: fixed", text))
-        if self.settings["method"] == "magnitude":
+        if self.settings.get("method") == "magnitude":
             rows.append(("nonzero weights", f"{last.nonzero:,} of {first.parameters:,}"))
         return Document("Pruned", "", [facts("Pruned", rows)], self.to_dict())

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 import creases
-from creases import compare, problems
+from creases import compare, problems, prune
 from creases.errors import InputError
 from creases.show.notebook._display import to_html
 
@@ -95,6 +95,8 @@ def results(net, classifier):
         "difference": compare.difference(net, mlp(2, 3, 2), X, box=(-1, 1)),
         "no difference": compare.difference(net, net, X),
         "similarity": compare.similarity({EVIL: net, "b": net}, X),
+        "exact pruning": prune.exact(net, (-1, 1)),
+        "pruning": prune.channels(net, X, net(X).argmax(1), min_accuracy=0.5),
     }
 
 
@@ -124,7 +126,8 @@ def test_a_card_says_what_the_result_holds(results, classifier):
 
 
 def test_results_say_themselves_as_plain_data(results):
-    for name in ("network", "cell", "line", "plane", "space", "history", "difference", "similarity"):
+    results_with_sections = ("network", "cell", "line", "plane", "space", "history", "difference", "similarity")
+    for name in (*results_with_sections, "exact pruning", "pruning"):
         document = results[name].describe()
         assert document.title, name
         assert json.loads(json.dumps(asdict(document)))["sections"], name

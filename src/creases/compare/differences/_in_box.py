@@ -73,23 +73,8 @@ def difference_in_box(
 ) -> BoxDifference:
     """Bound the largest difference of two networks in a box of their inputs.
 
-    Parameters
-    ----------
-    a, b
-        Networks, torch modules or file names.
-    box
-        ``(lo, hi)`` for all inputs, or a pair for each.
-    start
-        PointsLike (k, n_in) to start the search from as well, such as samples; those outside the box are moved to its
-        sides.
-    seed
-        Seed of the random points that the search starts from.
-    max_regions
-        With at most five inputs and no more regions than this, all regions are listed: the answer is exact. By default
-        200,000 up to three inputs, 25,000 of four, 8,000 of five.
-    budget
-        Seconds to tighten the bounds and to compare decisions where regions are not listed; see
-        :func:`creases.certify.differences.largest_difference`.
+    With at most five inputs and ``max_regions`` all regions are listed: the answer is exact. Otherwise ``start``,
+    ``seed`` and ``budget`` are those of :func:`creases.certify.differences.largest_difference`.
     """
     a, b = as_pair(a, b)
     ends = check_box(box, a.n_in)

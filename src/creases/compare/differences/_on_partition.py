@@ -151,9 +151,7 @@ def difference_on_line(a: Network, b: Network, start: Any, stop: Any) -> Partiti
     0.25
     """
     joint = Joint.from_pair(a, b)
-    partition = line(joint.net, start, stop)
-    sizes = np.diff(partition.ends) * float(np.linalg.norm(partition.b - partition.a))
-    return _difference(joint, partition, sizes, partition.points(partition.ends))
+    return _difference(joint, line(joint.net, start, stop))
 
 
 def difference_on_plane(
@@ -161,14 +159,13 @@ def difference_on_plane(
 ) -> PartitionDifference:
     """Compare two networks in a box of the plane ``x = origin + basis t``, exactly; see :func:`creases.plane`."""
     joint = Joint.from_pair(a, b)
-    return _on_plane(joint, plane(joint.net, box, origin, basis))
+    return _difference(joint, plane(joint.net, box, origin, basis))
 
 
-def difference_through(a: Network, b: Network, points: Sequence[Any], *, margin: float = 0.25) -> PartitionDifference:
+def difference_through(a: Network, b: Network, points: Sequence[Any]) -> PartitionDifference:
     """Compare two networks on the plane through three points, exactly; see :func:`creases.plane_through`."""
     joint = Joint.from_pair(a, b)
-    first, second, third = points
-    return _on_plane(joint, plane_through(joint.net, first, second, third, margin=margin))
+    return _difference(joint, plane_through(joint.net, *points))
 
 
 def difference_in_space(
@@ -177,44 +174,34 @@ def difference_in_space(
     """Compare two networks in a box of all their inputs, exactly; None if there are more than ``max_regions``."""
     joint = Joint.from_pair(a, b)
     partition = space(joint.net, box, method="vertices", max_regions=max_regions)
-    if not partition.complete:
-        return None
-    return _difference(joint, partition, partition.volumes(), partition.vertices)
+    return _difference(joint, partition) if partition.complete else None
 
 
-def _on_plane(joint: Joint, partition: PlanePartition) -> PartitionDifference:
-    points = partition.points(partition.vertices)
-    return _difference(joint, partition, partition.areas(), points)
-
-
-def _difference(joint: Joint, partition: Partition, sizes: Floats, points: Floats) -> PartitionDifference:
-    """Compare at the vertices, from their points (V, n_in), and each region's corners."""
+def _difference(joint: Joint, partition: Partition) -> PartitionDifference:
+    """Compare at the vertices of a partition, and at each region's corners."""
     corners: NDArray[np.integer]
     if isinstance(partition, LinePartition):
+        points = partition.points(partition.ends)
+        sizes = np.diff(partition.ends) * float(np.linalg.norm(partition.b - partition.a))
         values, starts = np.asarray(joint.net(points), np.float64), 2 * np.arange(partition.count + 1)
         corners = np.repeat(np.arange(partition.count + 1), 2)[1:-1]
     else:
+        if isinstance(partition, PlanePartition):
+            points, sizes = partition.points(partition.vertices), partition.areas()
+        else:
+            points, sizes = partition.vertices, partition.volumes()
         values, starts, corners = partition.values, partition.starts.astype(np.int64), partition.corners
     terms = SIGN_TOLERANCE * output_term_sizes(joint.net, points)
     d = joint.differences(values)
     m = joint.outputs
     d[np.abs(d) <= terms[:m] + terms[m : 2 * m]] = 0.0
     class_a, class_b = joint.classes(partition.patterns)
-    class_b = _round_classes(joint, class_a, class_b, values[corners], starts, terms)
+    for r in np.flatnonzero(class_a != class_b):
+        i, j, at = class_a[r], class_b[r], values[corners[starts[r] : starts[r + 1]]]
+        if not (_leads(at, terms, 0, m, i, j) or _leads(at, terms, m, m, j, i)):
+            class_b[r] = i  # neither network prefers its class to the other's by more than rounding
     worst = np.abs(d).argmax(axis=0)
     return PartitionDifference(partition, sizes, class_a, class_b, np.abs(d).max(axis=0), points[worst])
-
-
-def _round_classes(joint: Joint, class_a: Ints, class_b: Ints, values: Floats, starts: Ints, terms: Floats) -> Ints:
-    """Return b's classes, or a's where neither network prefers its class to the other's by more than rounding."""
-    differ = np.flatnonzero(class_a != class_b)
-    rounded = class_b.copy()
-    for r in differ:
-        i, j, at = class_a[r], class_b[r], values[starts[r] : starts[r + 1]]
-        m = joint.outputs
-        if not (_leads(at, terms, 0, m, i, j) or _leads(at, terms, m, m, j, i)):
-            rounded[r] = i
-    return rounded
 
 
 def _leads(values: Floats, terms: Floats, first: int, outputs: int, output: int, other: int) -> bool:

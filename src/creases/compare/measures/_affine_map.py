@@ -16,8 +16,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from creases._validation import check_numbers
 from creases.compare._coefficients import Coefficients, check_alike
-from creases.compare._decisions import decisions
+from creases.compare._decisions import check_classes, decisions
 from creases.errors import InputError
 
 #: Eigenvalues of a Gram matrix below this fraction of the largest are rounding of the coefficients, squared.
@@ -27,13 +28,9 @@ TOLERANCE = {torch.float32: 1e-12, torch.float64: 1e-22}
 def affine_map(source: Coefficients, target: Coefficients, j: int) -> Tensor:
     """Return the least-squares map (r1, r2) from source's coordinates of output j to target's, in float64.
 
-    Of all such maps the one of smallest norm, computed from the eigenvectors of the Gram matrix: coefficients of a
-    dense layer have low rank, on which normal equations in float32 and Cholesky's factors break down.
-
-    References
-    ----------
-    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026,
-       eq. (7.4).
+    The dissertation, eq. (7.4). Of all such maps the one of smallest norm, computed from the eigenvectors of the Gram
+    matrix: coefficients of a dense layer have low rank, on which normal equations in float32 and Cholesky's factors
+    break down.
     """
     return _solver(source, j)(target)
 
@@ -55,12 +52,11 @@ def mapped_accuracies(
     X, y
         The test samples (p, ...) and their classes (p,).
     """
-    X, y = torch.as_tensor(X), torch.as_tensor(y)
     if len(train) != len(test):
         raise InputError("test", f"have the same networks as train, {len(train)}", f"{len(test)}")
     check_alike(train, "train")
     check_alike(test, "test")
-    check_samples(test[0], X, y)
+    X, y = check_samples(test[0], X, y)
     N, device = len(train), test[0].features.device
     points = [C.coordinates(X) for C in test]
     values = torch.empty(N, N, len(X), test[0].n_out, dtype=torch.float64, device=device)
@@ -94,10 +90,10 @@ def _solver(C: Coefficients, j: int) -> Callable[[Coefficients], Tensor]:
     return lambda target: halves @ (Q[:, large].T @ _product(C, target, j))
 
 
-def check_samples(C: Coefficients, X: Tensor, y: Tensor) -> None:
-    """Refuse samples and classes that do not fit the coefficients."""
+def check_samples(C: Coefficients, X: Any, y: Any) -> tuple[Tensor, Tensor]:
+    """Return samples and their classes as tensors; refuse those that do not fit the coefficients."""
     p, d = C.count, C.columns - 1
+    X = X if isinstance(X, Tensor) and not X.is_meta else torch.from_numpy(check_numbers(X, "X"))
     if X.ndim < 2 or X.flatten(1).shape != (p, d):
         raise InputError("X", f"be the test samples ({p}, {d})", f"shape {tuple(X.shape)}")
-    if y.shape != (p,):
-        raise InputError("y", f"be the classes ({p},) of the test samples", f"shape {tuple(y.shape)}")
+    return X, torch.from_numpy(check_classes(y, p))

@@ -26,7 +26,7 @@ Scale = Literal["magnitude", "largest"]
 def distances(networks: Sequence[Coefficients], *, scale: Scale = "magnitude") -> NDArray[np.float64]:
     """Return the mean squared distance of the scaled coefficients of all pairs of networks, (N, N).
 
-    The dissertation [1]_, eq. (7.6).
+    The dissertation, eq. (7.6).
 
     Parameters
     ----------
@@ -36,10 +36,6 @@ def distances(networks: Sequence[Coefficients], *, scale: Scale = "magnitude") -
         ``"magnitude"``: each network is divided by its largest coefficient in magnitude, which makes the distance
         independent of a positive or negative factor's size. ``"largest"``: by its largest coefficient, as eq. (7.5) is
         printed; where all are negative or nearly so, that does not measure the scale.
-
-    References
-    ----------
-    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026.
     """
     check_choice(scale, ("magnitude", "largest"), "scale")
     check_alike(networks)
@@ -82,9 +78,6 @@ def cross_entropies(networks: Sequence[Coefficients]) -> NDArray[np.float64]:
     return np.array([[float(-(p.exp() * q).sum(1).mean()) for q in logs] for p in logs])
 
 
-# An order of networks that puts similar ones next to each other.
-
-
 def similarity_order(values: ArrayLike, *, distance: bool = False) -> list[int]:
     """Return N networks in an order that puts similar ones next to each other.
 
@@ -108,9 +101,6 @@ def similarity_order(values: ArrayLike, *, distance: bool = False) -> list[int]:
     apart = np.maximum(apart - np.diag(np.diag(apart)), 0.0)
     tree = linkage(squareform(apart, checks=False), method="average", optimal_ordering=True)
     return [int(i) for i in leaves_list(tree)]
-
-
-# Similarity of networks by the activations of their hidden layers: CKA layer by layer.
 
 
 def hidden_activations(net: Network, X: PointsLike) -> dict[str, Tensor]:
