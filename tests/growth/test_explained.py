@@ -20,7 +20,7 @@ from creases.errors import InputError
 from creases.growth import ExplainedRun, GrowthConfig, History, grow_units, open_run
 from creases.growth._explained.perceptron import Perceptron, Rows, fit_linear, penalized_loss
 from creases.growth._explained.run import _growth_from
-from creases.growth._explained.search import Growth, Judges, Trained, is_better
+from creases.growth._explained.search import WIDE, Growth, Judges, Limits, Trained, advance, is_better
 from creases.growth.methods._fold.explanation import fold_entries
 from creases.growth.policies import Target
 
@@ -140,6 +140,18 @@ def test_units_are_confirmed_only_beyond_a_standard_error() -> None:
     group = replace(before, loss=0.0, held_losses=before.held_losses - gain, held_loss=before.held_loss - gain.mean())
     assert is_better(before, group, judges)
     assert not is_better(before, group, judges, together=True)
+
+
+@pytest.mark.parametrize("is_noise", [False, True])
+def test_growth_says_at_its_end_that_a_wide_network_does_better_where_it_does(is_noise: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (400, 2))
+    y = rng.integers(0, 2, 400) if is_noise else (X.prod(axis=1) > 0).astype(np.int64)
+    judges, growth = Judges.folds(Rows(X, y, np.ones(400), "classification", 2), 0), Growth()
+    while growth.phase in ("start", "fold"):
+        growth, _ = advance(growth, judges, lambda *_: [], Limits())
+    assert growth.ended.startswith("no fold left promises a gain")
+    assert (f"a network of {WIDE} units" in growth.ended) is not is_noise
 
 
 def test_folds_have_the_same_share_of_each_class_and_networks_nearly_all_of_few_rows() -> None:

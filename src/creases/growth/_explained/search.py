@@ -57,6 +57,9 @@ DECIDED_ERRORS = 3.0
 #: Share of rows held out that must be wrong, at least, for folds at such rows.
 LEAST_WRONG = 0.05
 
+#: Units of the network with random ones that is trained for comparison where growth ends.
+WIDE = 64
+
 #: Range of the logarithm of the factor by which logits go from a constant to their own values: from .01 to 10.
 CONFIDENCE = (-4.6, 2.3)
 
@@ -377,6 +380,8 @@ def advance(growth: Growth, judges: Judges, propose: Propose, limits: Limits) ->
     step = {"start": _start, "fold": _fold, "group": _group, "remove": _remove, "finish": _finish}[growth.phase]
     trainer = Trainer(limits.is_spent)
     after, done = step(growth, judges, propose, limits, trainer)
+    if after.phase == "remove" and growth.phase in ("fold", "group") and limits.trains_alone:
+        after = replace(after, ended=after.ended + _compare_wide(after, judges, limits, trainer))
     done = replace(done, passes=trainer.passes, multiply_adds=trainer.multiply_adds)
     after = replace(after, round=growth.round + 1)
     if trainer.is_over and after.phase not in ("finish", "ended"):
@@ -603,6 +608,24 @@ def _give_up(growth: Growth, why: str) -> tuple[Growth, Round]:
 def _end_growth(growth: Growth, why: str) -> Growth:
     assert growth.best is not None
     return replace(growth, phase="remove", ended=why, limit=growth.best.held_loss)
+
+
+def _compare_wide(growth: Growth, judges: Judges, limits: Limits, trainer: Trainer) -> str:
+    """Return that a wide network of random units predicts held-out rows better, "" where none does or hardly could."""
+    best, rows = growth.best, judges.parts[0]
+    assert best is not None
+    share_wrong = judges.judging.mean(best.held_wrong) if rows.task == "classification" else 1 - best.held_score
+    if share_wrong < LEAST_WRONG or best.net.width >= WIDE or limits.units is not None or rows.offset is not None:
+        return ""
+    rng, d, m = np.random.default_rng(limits.seed), rows.X.shape[1], rows.n_outputs
+    W, b = np.split(rng.uniform(-1, 1, (WIDE, d + 1)) / np.sqrt(d), [d], axis=1)
+    V, c = np.split(rng.uniform(-1, 1, (m, WIDE + 1)) / np.sqrt(WIDE), [WIDE], axis=1)
+    start = rows.scale.leave(Perceptron(W, b[:, 0], V, c[:, 0]))
+    wide = trainer.fit_all([start] * len(judges.parts), judges, _growing_decay(best))
+    if trainer.is_over or not is_better(best, wide, judges, together=True):
+        return ""
+    losses = f"{wide.held_loss:.3g} instead of {best.held_loss:.3g}"
+    return f"; a network of {WIDE} units, none of which has a reason, does better on rows held out (loss {losses})"
 
 
 def _remove(growth: Growth, judges: Judges, propose: Propose, limits: Limits, trainer: Trainer) -> tuple[Growth, Round]:
