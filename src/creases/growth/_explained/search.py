@@ -380,8 +380,8 @@ def advance(growth: Growth, judges: Judges, propose: Propose, limits: Limits) ->
     step = {"start": _start, "fold": _fold, "group": _group, "remove": _remove, "finish": _finish}[growth.phase]
     trainer = Trainer(limits.is_spent)
     after, done = step(growth, judges, propose, limits, trainer)
-    if after.phase == "remove" and growth.phase in ("fold", "group") and limits.trains_alone:
-        after = replace(after, ended=after.ended + _compare_wide(after, judges, limits, trainer))
+    if after.phase == "remove" and growth.phase in ("fold", "group") and after.best is not None:
+        after = replace(after, ended=after.ended + _compare_wide(after.best, judges, limits, trainer))
     done = replace(done, passes=trainer.passes, multiply_adds=trainer.multiply_adds)
     after = replace(after, round=growth.round + 1)
     if trainer.is_over and after.phase not in ("finish", "ended"):
@@ -502,7 +502,8 @@ def _train_alone(now: Trained, rows: Rows, limits: Limits, trainer: Trainer) -> 
 def _group(growth: Growth, judges: Judges, propose: Propose, limits: Limits, trainer: Trainer) -> tuple[Growth, Round]:
     """Add several units together, as no series of single ones was confirmed; keep all of them, or none.
 
-    Where they raise the held-out loss by more than a standard error, more of them would raise it more.
+    Where they raise the held-out loss by more than a standard error, more of them would raise it more, unless a wide
+    network shows that many units lower it.
     """
     best, rows = growth.best, judges.parts[0]
     assert best is not None
@@ -527,7 +528,8 @@ def _group(growth: Growth, judges: Judges, propose: Propose, limits: Limits, tra
         return replace(growth, phase="fold", best=after, now=after, tried=(), failures=0, ended=""), done
     gain, error = _difference(best.held_losses, after.held_losses, judges)
     growth = replace(growth, group=growth.group + 1)
-    return _end_groups(growth, sizes[: growth.group]) if gain < -error else growth, done
+    is_hopeless = gain < -error and not _compare_wide(best, judges, limits, trainer)
+    return _end_groups(growth, sizes[: growth.group]) if is_hopeless else growth, done
 
 
 def _end_groups(growth: Growth, sizes: Sequence[int]) -> Growth:
@@ -610,12 +612,11 @@ def _end_growth(growth: Growth, why: str) -> Growth:
     return replace(growth, phase="remove", ended=why, limit=growth.best.held_loss)
 
 
-def _compare_wide(growth: Growth, judges: Judges, limits: Limits, trainer: Trainer) -> str:
+def _compare_wide(best: Trained, judges: Judges, limits: Limits, trainer: Trainer) -> str:
     """Return that a wide network of random units predicts held-out rows better, "" where none does or hardly could."""
-    best, rows = growth.best, judges.parts[0]
-    assert best is not None
+    rows = judges.parts[0]
     share_wrong = judges.judging.mean(best.held_wrong) if rows.task == "classification" else 1 - best.held_score
-    if share_wrong < LEAST_WRONG or best.net.width >= WIDE or limits.units is not None or rows.offset is not None:
+    if share_wrong < LEAST_WRONG or best.net.width >= WIDE or limits.units is not None or not limits.trains_alone:
         return ""
     rng, d, m = np.random.default_rng(limits.seed), rows.X.shape[1], rows.n_outputs
     W, b = np.split(rng.uniform(-1, 1, (WIDE, d + 1)) / np.sqrt(d), [d], axis=1)
