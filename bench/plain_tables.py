@@ -3,6 +3,7 @@
     python bench/plain_tables.py --jobs 2
     python bench/plain_tables.py --only trend,clock      measures these again
     python bench/plain_tables.py --show                  prints what is there
+    python bench/plain_tables.py --raw --jobs 2          the tables of raw_table_sources.py, whose cells need work
 
 The tables are those of ``plain_table_sources.py``. Every model is fitted to the same rows and scored by accuracy or R^2
 on a thousand others, drawn at random, that none has seen. ``creases.fit_table(table, "y")`` gets the columns as they
@@ -243,9 +244,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", type=lambda text: text.split(","), default=[], help="tables to measure again")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--out", type=Path, default=Path("out/plain_tables.json"), help="file of results")
+    parser.add_argument("--out", type=Path, help="file of results")
     parser.add_argument("--show", action="store_true", help="measure nothing")
+    parser.add_argument("--raw", action="store_true", help="tables as people have them: see raw_tables.py")
+    parser.add_argument("--draws", type=lambda text: [int(k) for k in text.split(",")], default=[1, 2])
+    parser.add_argument("--quantiles", action="store_true", help="with --raw: fit quantiles too")
     options = parser.parse_args()
+    if options.raw:
+        import raw_tables
+
+        options.out = options.out or Path("out/raw_tables.json")
+        if not options.show:
+            raw_tables.run(options.out, options.only, options.draws, options.jobs, quantiles=options.quantiles)
+        return raw_tables.report(options.out, options.draws)
+    options.out = options.out or Path("out/plain_tables.json")
     if unknown := [name for name in options.only if name not in TABLES]:
         parser.error(f"--only must name tables, got {', '.join(unknown)}; there are {', '.join(TABLES)}")
     if not options.show:
