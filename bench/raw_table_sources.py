@@ -1,9 +1,10 @@
 """Tables as people have them, made by rules: cells that need work before a model can use them.
 
-They were named before the first fit. Each is a function of a generator and a number of rows that returns a DataFrame whose last column is the target ``y``.
-The first ones are those of a report (several of them share a row there), the others are twenty more. ``prepare`` gives
-the columns as a person would who has looked at them: numbers, and categories. ``TABLES`` has them by name. A table has
-as many draws as one likes: every number gives other rows and other effects by the same rule.
+They were named before the first fit. Each is a function of a generator and a number of rows that returns a DataFrame
+whose last column is the target ``y``. The first ones are those of a report (several of them share a row there), the
+others are twenty more. ``prepare`` gives the columns as a person would who has looked at them: numbers, and categories.
+``TABLES`` has them by name. A table has as many draws as one likes: every number gives other rows and other effects by
+the same rule.
 """
 
 from __future__ import annotations
@@ -205,25 +206,7 @@ def tags(rng: np.random.Generator, n: int) -> pd.DataFrame:
     return frame(y, tags=[";".join(rng.permutation(np.array(TAGS)[row])) for row in has], x=rng.uniform(size=n))
 
 
-WORDS = [
-    "the",
-    "house",
-    "was",
-    "sold",
-    "with",
-    "some",
-    "damage",
-    "near",
-    "station",
-    "garden",
-    "quiet",
-    "street",
-    "old",
-    "roof",
-    "new",
-    "kitchen",
-    "view",
-]
+WORDS = "the house was sold with some damage near station garden quiet street old roof new kitchen view".split()  # noqa: SIM905
 
 
 @table(lambda rows: read(rows, remarks=lambda cell: [float(word in cell.split()) for word in WORDS]), is_own=False)
