@@ -282,8 +282,7 @@ def _fit(
     if len(targets) > 1:
         return model
     facts = replace(facts, notes=(*facts.notes, *describe_trades(model._terms(), trades)))
-    held_rows = hold_rows(model, function.to_outputs(held.scores), held.rows, held.weight)
-    return replace(model, _facts=facts, _held=held_rows)
+    return replace(model, _facts=facts, _held=hold_rows(model, function, held))
 
 
 def _describe_family(function: CurveModel, config: CurveConfig, has_exposure: bool) -> str:

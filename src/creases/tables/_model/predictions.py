@@ -8,8 +8,8 @@ come as those of the table did.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,12 +29,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from creases.tables._model.row_model import RowModel
+    from creases.tables._stages.fit import HeldOut
+    from creases.tables._stages.model import CurveModel
 
 #: Rows that are kept at most, and rows of a group that has errors of its own at least.
 MOST_ROWS, GROUP_ROWS = 5_000, 30
 
 #: Rows for each part of the predictions' range over which the size of errors may differ, and parts at most.
 PART_ROWS, MOST_PARTS = 50, 8
+
+#: Parts of the distances of later rows in which squared errors are averaged, and steps in which their growth is fitted.
+GROWTH_PARTS, GROWTH_STEPS = 20, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +51,10 @@ class HeldRows:
     truth: Annotated[Floats, "n"]  #: values, or numbers of classes
     weight: Annotated[Floats, "n"]
     groups: Mapping[str, Annotated[Ints, "n"]]  #: by column of categories or yes/no: the row's value; -1 if unknown
+    ahead: Annotated[Floats, "a"] = field(default_factory=lambda: np.zeros(0))  #: how far the fit ends before the row
+    clock: Annotated[Floats, "c"] = field(
+        default_factory=lambda: np.zeros(0)
+    )  #: which input is the time, its last value
 
     def save(self, path: Path) -> None:
         """Write the rows."""
@@ -66,19 +75,26 @@ class HeldRows:
             raise FileError(f"cannot read {path} ({problem}); fit the model again") from None
 
 
-def hold_rows(model: RowModel, outputs: Floats, rows: Ints, weight: Floats) -> HeldRows:
-    """Return rows of a model's table, by number (n,), with held-out outputs (n, k)."""
+def hold_rows(model: RowModel, function: CurveModel, held: HeldOut) -> HeldRows:
+    """Return rows of a model's table with held-out outputs: of numbers in the order of time, with forecasts."""
     assert model.data is not None
+    forecasts = held.forecasts if model.classes is None else None
+    rows, weight, scores = held.rows, held.weight, held.scores
+    ahead, clock = np.zeros(0), np.zeros(0)
+    if forecasts is not None:
+        rows, scores, ahead = forecasts.rows, forecasts.scores, forecasts.ahead
+        weight, clock = model.data.rows.weight[rows], np.array([forecasts.feature, forecasts.last])
     if len(rows) > MOST_ROWS:
         some = np.linspace(0, len(rows) - 1, MOST_ROWS).astype(np.int64)
-        outputs, rows, weight = outputs[some], rows[some], weight[some]
+        scores, rows, weight, ahead = scores[some], rows[some], weight[some], ahead[some[: len(ahead)]]
+    outputs = function.to_outputs(scores)
     X, y = model.data.rows.X[rows], np.asarray(model.data.rows.y[rows], np.float64)
     predictions, fitted = (
         each if model.classes is None else probabilities(each) for each in (outputs, model._outputs(X))
     )
     weight = weight / model.data.rows.weight[rows] * model.data.rows.count[rows]  # without the weights of classes
     groups = {name: group_codes(model, X, name) for name in _group_columns(model)}
-    return HeldRows(predictions, fitted, y.reshape(len(y), -1)[:, 0], weight, groups)
+    return HeldRows(predictions, fitted, y.reshape(len(y), -1)[:, 0], weight, groups, ahead, clock)
 
 
 def _group_columns(model: RowModel) -> list[str]:
@@ -119,9 +135,15 @@ def predict_intervals(model: RowModel, X: Floats, coverage: float, by: str | Non
     held = held_rows(model)
     predicted, center = model._outputs(X)[:, 0], held.predictions[:, 0]
     errors = np.abs(held.truth - center)
-    scale = _error_sizes(center, errors, held.weight)
-    errors = errors / scale(center)
-    reach = _quantiles(model, held, errors, X, coverage, by) * scale(predicted)
+    if len(held.ahead):
+        sizes, new = (values if model._largest is not None else np.ones(len(values)) for values in (center, predicted))
+        growth = _error_growth(held.ahead, errors / sizes.clip(1e-300), held.weight)
+        j, last = int(held.clock[0]), held.clock[1]
+        sizes, new = sizes * growth(held.ahead), new * growth(np.maximum(X[:, j] - last, 0.0))
+    else:
+        scale = _error_sizes(center, errors, held.weight)
+        sizes, new = scale(center), scale(predicted)
+    reach = _quantiles(model, held, errors / sizes, X, coverage, by) * new
     low, high = predicted - reach, predicted + reach
     if model._largest is not None:  # a logarithmic link: no value is negative
         low = np.maximum(low, 0.0)
@@ -191,6 +213,36 @@ def _error_sizes(center: Floats, errors: Floats, weight: Floats) -> Any:
     places, means = ([np.average(values[part], weights=weight[part]) for part in parts] for values in (center, errors))
     sizes = np.maximum(means, 0.05 * (float(np.average(errors, weights=weight)) or 1.0))
     return lambda values: np.interp(values, places, sizes)
+
+
+def _error_growth(ahead: Floats, errors: Floats, weight: Floats) -> Callable[[Floats], Floats]:
+    """Return a function of how far ahead rows are (n,): the usual size of errors there.
+
+    Their squares are a constant, as of noise, and parts that grow with the distance, as of a random walk, and with its
+    square, as of a slope; none is negative. Short distances count more, as there are more of them that do not overlap.
+    """
+    unit = float(ahead.max())
+    parts = np.array_split(np.argsort(ahead, kind="stable"), min(GROWTH_PARTS, max(len(ahead) // GROUP_ROWS, 1)))
+    places, squares = (
+        np.array([np.average(values[part], weights=weight[part]) for part in parts]) for values in (ahead, errors**2)
+    )
+    forms = (places[:, None] / unit) ** np.arange(3)
+    least = 1e-3 * squares.mean() or 1.0
+    size = np.full(len(places), squares.mean() or 1.0)
+    for _ in range(GROWTH_STEPS):
+        share = 1 / (size * np.sqrt(places))
+        fits = []
+        for chosen in ([0], [1], [2], [0, 1], [0, 2], [1, 2], [0, 1, 2]):
+            found = np.linalg.lstsq(forms[:, chosen] * share[:, None], squares * share, rcond=None)[0]
+            if (found >= 0).all():
+                shares = np.zeros(3)
+                shares[chosen] = found
+                fits.append(
+                    (float(((forms @ shares - squares) * share) @ ((forms @ shares - squares) * share)), shares)
+                )
+        shares = min(fits, key=lambda fit: fit[0])[1]
+        size = np.maximum(forms @ shares, least)
+    return lambda distance: np.sqrt(np.maximum((distance[:, None] / unit) ** np.arange(3) @ shares, least))
 
 
 # Predictions as a table, and what is said of them.

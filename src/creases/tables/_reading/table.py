@@ -19,6 +19,7 @@ from creases._typing import Floats, Task
 from creases._validation import check_arguments
 from creases.errors import InputError
 from creases.problems import Problem
+from creases.tables._columns.dates import CYCLES, DateFormat
 from creases.tables._columns.kinds import ColumnKind, detect_kind, detect_kinds, find_parts, set_codes
 from creases.tables._encoding.columns import ColumnSummary, find_lookups
 from creases.tables._encoding.encoding import (
@@ -156,6 +157,8 @@ def make_problem(
     )
     position, found, uses = choose_columns(path, columns, options, also)
     raw, columns = columns, [kind.read(column) for column, kind in zip(columns, found, strict=True)]
+    if "time" in places:
+        found = [_drop_single_cycles(kind, column) for kind, column in zip(found, columns, strict=True)]
     wider = None
     if doubtful := doubtful_columns(columns, found, uses, missing):
         wider = make_problem(path, raw, options, also=doubtful, name=name, source=source)
@@ -215,6 +218,24 @@ def with_parts(path: Path, columns: list[Column], options: ReadOptions) -> list[
         return detect_kind(column).kind in ("category", "ID", "text")
 
     return [*columns, *find_parts(columns, others, kinds, options.marks, are_names)]
+
+
+#: Cycles of months, weekdays and hours that later rows can be predicted from.
+LEAST_CYCLES = 1.5
+
+
+def _drop_single_cycles(kind: ColumnKind, column: Column) -> ColumnKind:
+    """Return the kind of a date without parts that have hardly come again, which are as likely steps of a trend."""
+    if not isinstance(kind.codec, DateFormat) or not len(column.present):
+        return kind
+    days = (column.present.max() - column.present.min()) / np.timedelta64(1, "D")
+    single = [part for part in kind.codec.parts if part in CYCLES and days < LEAST_CYCLES * CYCLES[part]]
+    if not single:
+        return kind
+    parts = tuple(part for part in kind.codec.parts if part not in single)
+    note = f"without its {list_some(single)}: less than {LEAST_CYCLES:g} cycles are no pattern for later rows"
+    note = "; ".join(filter(None, (kind.note, note)))
+    return replace(kind, codec=replace(kind.codec, parts=parts), note=note)
 
 
 #: Columns that measure rows.

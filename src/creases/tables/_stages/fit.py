@@ -30,7 +30,7 @@ from creases.tables._stages.stages import (
     linear_steps,
 )
 from creases.tables._stages.trades import Trade, find_trades
-from creases.tables._stages.trend import continue_trend
+from creases.tables._stages.trend import Forecasts, continue_trend, find_clock
 
 if TYPE_CHECKING:
     from creases.tables._streaming.blocks import StreamedRows
@@ -175,6 +175,7 @@ class HeldOut:
     rows: Ints  #: (n,) numbers of the rows
     weight: Floats  #: (n,)
     scores: Floats  #: (n, m)
+    forecasts: Forecasts | None = None  #: of rows in the order of time: from earlier ends of the table
 
 
 #: Rows on which stages, knots and penalties are chosen at most: more do not change the choice.
@@ -218,10 +219,12 @@ def fit_stages(
         All rows of a table larger than memory, of which ``rows`` are a sample.
     """
     among = np.arange(len(rows)) if among is None else among
+    inputs = replace(inputs, clock=find_clock(rows, inputs) if rows.is_time else None)
     sample = among
     if len(among) > STAGE_ROWS:
         sample = among[least_keys(mix(row_keys(rows.X[among], rows.y[among], seed)), STAGE_ROWS)]
     is_small = stream is None and rows.count[sample].sum() < SMALL
+    is_averaged = is_small and not rows.is_time  # a fit without the last stretch of time does not know the last level
     held = fold_weights(rows, sample, FOLDS, seed, stratify=n_classes > 0)[: FOLDS if is_small else 1]
     shares = [out / rows.weight[sample] for out in held]
     known, columns = (Classes(n_classes), None) if n_classes else choose_family(family, rows, sample, shares, inputs)
@@ -239,7 +242,7 @@ def fit_stages(
     judged = fit_candidates(data, folds, inputs, columns if is_judged else None)
     kept = choose(judged, tested)
     last = data if is_small or sample is among else Rows.from_unique(rows, among, targets)
-    if is_small:
+    if is_averaged:
         dense, fit, means = _average_folds(kept, data, folds, inputs)
     else:
         dense, fit = _fit_sample(kept, data, inputs, is_linear=kept is judged[0])
@@ -249,10 +252,10 @@ def fit_stages(
         fit, means = refit(fit, whole, inputs.shapes)
     center, scale = targets.center, targets.scale
     model = CurveModel(n_classes, *parts_of_fit(fit, dense, inputs, data, means, center, scale))
+    curve_scores = fit(last.X) if levels else None
     if inputs.levels:
-        model = _add_levels(model, inputs, fit_effects(last, fit(last.X), levels) if levels else None, scale)
-    if rows.is_time:
-        model = continue_trend(model, rows, inputs, kept, folds)
+        effects = None if curve_scores is None else fit_effects(last, curve_scores, levels)
+        model = _add_levels(model, inputs, effects, scale)
     if not n_classes:
         model = replace(model, family=targets.family.name, largest=targets.largest)
     if targets.family.is_quadratic and model.link == "log":  # the mean prediction is to be that of the targets
@@ -263,11 +266,18 @@ def fit_stages(
     scores = [center + scale * out.whole(fit(out.X)) for fit, out in zip(kept.fits, tested, strict=True)]
     weights = [out[place] for out, place in zip(held, places, strict=True)]
     held_out = HeldOut(sample[np.concatenate(places)], np.concatenate(weights), np.concatenate(scores))
+    if curve_scores is not None and last is not data:  # levels have more rows than in the sample: smaller errors
+        out = np.random.default_rng(seed).permutation(len(last)) % FOLDS == 0
+        beside = curve_scores[out] + fit_effects(last[~out], curve_scores[~out], levels)(last.X[out])
+        held_out = HeldOut(among[out], rows.weight[among[out]], center + scale * beside)
     if isinstance(targets.family, Quantile):  # its loss is smooth: so many held-out rows are to be below
         rest, level = rows.y[held_out.rows] - held_out.scores, targets.family.level
         shift = np.quantile(rest, level, axis=0, method="inverted_cdf", weights=held_out.weight)
         model = replace(model, intercept=model.intercept + shift)
         held_out = replace(held_out, scores=held_out.scores + shift)
+    if rows.is_time:
+        model, forecasts = continue_trend(model, rows, sample, targets, inputs, dense.freedom)
+        held_out = replace(held_out, forecasts=forecasts)
     trades = find_trades(dense, data, inputs, scale)
     return replace(model, steps=describe_steps(judged, kept, model, tested)), held_out, trades
 

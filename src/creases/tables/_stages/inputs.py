@@ -38,6 +38,7 @@ class Inputs:
     gaps: tuple[Ints, ...]  #: (d,) the inputs that are 1 where an input is missing, or a code
     fills: Floats  #: (d,) what an input is where it is missing
     levels: Mapping[int, int] = field(default_factory=dict)  #: of inputs that are numbers of values: how many there are
+    clock: int | None = None  #: the input in the order of which later rows are held out
 
     @classmethod
     def from_table(

@@ -12,7 +12,7 @@ import numpy as np
 
 from creases._typing import Floats, Ints
 from creases.tables._stages.inputs import Inputs
-from creases.tables._stages.penalized import LARGEST, LEAST, Basis, Fit, fit_penalized
+from creases.tables._stages.penalized import LARGEST, LEAST, Basis, Fit, Functions, fit_penalized
 from creases.tables._stages.rows import Rows
 from creases.tables._stages.stages import Candidate, compare, curve_basis
 
@@ -21,6 +21,9 @@ TURNS, STEPS, PENALTY_CHANGE = 8, 60, 0.01
 
 #: Change of the effects, in the largest one, that ends the turns.
 CHANGE = 1e-3
+
+#: Share of a function's square within levels below which it is a sum of their effects, and the penalty of such a one.
+NESTED, NESTED_PENALTY = 1e-6, 1e-3
 
 #: How far a step moves an effect at most, unless errors are squared.
 FAR = 2.0
@@ -115,12 +118,13 @@ def _fit_in_turn(basis: Basis, rows: Rows, inputs: Inputs, levels: Mapping[int, 
     Turns are extrapolated (Anderson 1965): where a column is nearly a function of the levels, plain ones hardly move.
     """
     fit: Fit | None = None
+    functions = Functions(basis, rows.X)
     known = fit_effects(rows, _fit_within(basis, rows, levels), levels)(rows.X)
     changes: list[Floats] = []
     results: list[Floats] = []
     for _ in range(TURNS):
-        fit = fit_penalized(basis, replace(rows, known=known), inputs.shapes, start=fit)
-        effects = fit_effects(rows, fit(rows.X), levels)
+        fit = fit_penalized(basis, replace(rows, known=known), inputs.shapes, start=fit, functions=functions)
+        effects = fit_effects(rows, functions.apply(fit.weights, fit.offset), levels)
         results.append(effects(rows.X))
         changes.append(results[-1] - known)
         known = results[-1]
@@ -135,7 +139,10 @@ def _fit_in_turn(basis: Basis, rows: Rows, inputs: Inputs, levels: Mapping[int, 
 
 
 def _fit_within(basis: Basis, rows: Rows, levels: Mapping[int, int]) -> Floats:
-    """Return scores (n, m) of functions that differ between rows of the same levels as the targets do."""
+    """Return scores (n, m) of functions that differ between rows of the same levels as the targets do.
+
+    Those that do not differ there have what all of their levels share: the levels' effects are around these.
+    """
     start = np.tile(rows.start(), (len(rows), 1))
     both = np.hstack([basis(rows.X), rows.pulls(start) * rows.weight[:, None] / rows.curvatures(start)])
     p, centred = len(basis.penalty), both
@@ -146,7 +153,14 @@ def _fit_within(basis: Basis, rows: Rows, levels: Mapping[int, int]) -> Floats:
         centred = centred - means[place]
     left = centred[:, :p].T * rows.weight
     squares = left @ centred[:, :p]
-    weights = np.linalg.solve(squares + (1e-6 * rows.weight.sum()) * np.eye(p), left @ centred[:, p:])
+    total = (both[:, :p] ** 2).T @ rows.weight
+    is_nested = np.diag(squares) < NESTED * total  # the same in all rows of a level, as the beginning of a code is
+    squares[is_nested] = squares[:, is_nested] = 0.0
+    gradient = np.where(is_nested[:, None], 0.0, left @ centred[:, p:])
+    weights = np.linalg.solve(squares + (1e-6 * rows.weight.sum()) * np.eye(p), gradient)
+    F, rest = both[:, :p][:, is_nested], both[:, p:] - both[:, :p] @ weights
+    penalty = NESTED_PENALTY * rows.weight.sum() * np.eye(F.shape[1])
+    weights[is_nested] = np.linalg.solve((F.T * rows.weight) @ F + penalty, (F.T * rows.weight) @ rest)
     return start + both[:, :p] @ weights
 
 

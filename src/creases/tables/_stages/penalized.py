@@ -169,10 +169,10 @@ class Fit:
 
     def __call__(self, X: Floats) -> Floats:
         """Return the scores (n, m) of rows X (n, d)."""
-        return _Functions(self.basis, X).apply(self.weights, self.offset)
+        return Functions(self.basis, X).apply(self.weights, self.offset)
 
 
-class _Functions:
+class Functions:
     """The functions of a basis at rows: in blocks, which are kept if they are small."""
 
     def __init__(self, basis: Basis, X: Floats) -> None:
@@ -244,20 +244,27 @@ class _Gram:
 
 
 def center_moments(squares: Floats, sums: Floats, totals: Floats) -> list[_Gram]:
-    """Return the centred moments of each score: see :meth:`_Functions.moments`."""
+    """Return the centred moments of each score: see :meth:`Functions.moments`."""
     m, each = len(totals), range(len(totals))
     return [_Gram.centre(squares[c if len(squares) == m else 0], sums[c] / totals[c], float(totals[c])) for c in each]
 
 
 def fit_penalized(
-    basis: Basis, rows: Rows, shapes: Sequence[Shape], *, start: Fit | None = None, n_steps: int = STEPS
+    basis: Basis,
+    rows: Rows,
+    shapes: Sequence[Shape],
+    *,
+    start: Fit | None = None,
+    n_steps: int = STEPS,
+    functions: Functions | None = None,
 ) -> Fit:
     """Fit weights of the functions of a basis by maximum likelihood, each block of them shrunk by a penalty of its own.
 
     A penalty is the one that makes the penalized weights as large as rows say: the generalized Fellner-Schall update of
     restricted maximum likelihood (Wood, Fasiolo 2017), one for each of at most ``n_steps`` Newton steps. A block that
     says nothing gets a penalty without end: a curve becomes straight, a plane disappears. Features keep their shapes.
-    Steps go from ``start``, a fit of the first functions of the basis.
+    Steps go from ``start``, a fit of the first functions of the basis. ``functions`` are those of the rows, if they are
+    there already.
     """
     limits = shape_rows(basis, shapes)
     first = _first_fit(basis, rows, start)
@@ -265,7 +272,7 @@ def fit_penalized(
         first = replace(
             first, weights=np.stack([project(each, np.eye(len(each)), limits) for each in first.weights.T], 1)
         )
-    return _take_steps(first, rows, limits, n_steps)
+    return _take_steps(first, rows, limits, n_steps, functions or Functions(basis, rows.X))
 
 
 def refit(fit: Fit, rows: RowSource, shapes: Sequence[Shape]) -> tuple[Fit, Floats]:
@@ -301,7 +308,7 @@ def refit(fit: Fit, rows: RowSource, shapes: Sequence[Shape]) -> tuple[Fit, Floa
 class _StepSums:
     """What a Newton step needs of rows: sums, which add up over blocks."""
 
-    moments: tuple[Floats, Floats, Floats]  #: see :meth:`_Functions.moments`
+    moments: tuple[Floats, Floats, Floats]  #: see :meth:`Functions.moments`
     gradient: Floats  #: (p, m)
     pulls: Floats  #: (m,) sums of residuals
     functions: Floats  #: (p,) sums of the functions
@@ -326,7 +333,7 @@ class _StepSums:
 
 def _step_sums(fit: Fit, before: Fit | None, rows: Rows) -> _StepSums:
     """Return the sums over rows for a step from a fit, and how much its scores differ from those of the fit before."""
-    functions = _Functions(fit.basis, rows.X)
+    functions = Functions(fit.basis, rows.X)
     scores = functions.apply(fit.weights, fit.offset)
     residuals = rows.pulls(scores) * rows.weight[:, None]
     change = 0.0
@@ -345,7 +352,7 @@ def _step_sums(fit: Fit, before: Fit | None, rows: Rows) -> _StepSums:
 
 def mean_functions(basis: Basis, rows: Rows) -> Floats:
     """Return the means (p,) of the functions of a basis over rows."""
-    return np.asarray(_Functions(basis, rows.X).gradient(rows.weight[:, None])[:, 0] / rows.weight.sum())
+    return np.asarray(Functions(basis, rows.X).gradient(rows.weight[:, None])[:, 0] / rows.weight.sum())
 
 
 def _between(fit: Fit, target: Fit, length: float) -> Fit:
@@ -385,9 +392,8 @@ def _first_fit(basis: Basis, rows: Rows, start: Fit | None) -> Fit:
     return Fit(basis, weights, start.offset, penalties, effective, start.noise, ())
 
 
-def _take_steps(fit: Fit, rows: Rows, limits: Floats, n_steps: int) -> Fit:
+def _take_steps(fit: Fit, rows: Rows, limits: Floats, n_steps: int, functions: Functions) -> Fit:
     """Take Newton steps, each with an update of the penalties."""
-    functions = _Functions(fit.basis, rows.X)
     scores = functions.apply(fit.weights, fit.offset)
     grams: list[_Gram] = []
     curvatures = np.zeros_like(scores)
@@ -478,7 +484,7 @@ def _step_length(rows: Rows, scores: Floats, change: Floats, fit: Fit, target: F
 
 def prediction_forms(fit: Fit, rows: Rows) -> list[Floats]:
     """Return, for each score, the quadratic form (p, p) of how much a change of weights changes predictions."""
-    functions = _Functions(fit.basis, rows.X)
+    functions = Functions(fit.basis, rows.X)
     curvatures = rows.curvatures(functions.apply(fit.weights, fit.offset))
     hold = np.diag(line_hold(fit.basis, rows))
     return [gram.matrix + hold for gram in functions.grams(curvatures)]
@@ -496,7 +502,7 @@ def imitate(fit: Fit, basis: Basis, rows: Rows, shapes: Sequence[Shape]) -> Fit:
 
     Lines that rows cannot tell apart stay near those of the fit, and features keep their shapes.
     """
-    scores, functions = fit(rows.X), _Functions(basis, rows.X)
+    scores, functions = fit(rows.X), Functions(basis, rows.X)
     curvatures = rows.curvatures(scores)
     limits = shape_rows(basis, shapes)
     offset = (curvatures * scores).sum(axis=0) / curvatures.sum(axis=0)

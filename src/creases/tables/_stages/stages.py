@@ -162,7 +162,8 @@ def _rough_basis(rows: Rows, folds: Folds, inputs: Inputs, best: Candidate) -> B
     residuals = np.concatenate([out.family.pearson(out.y, out.whole(fit(out.X))) for fit, out in parts])
     curves = best.fits[0].basis.curves
     knots, ramps = list(curves.knots), {}
-    rough = [j for j in range(len(inputs.names)) if inputs.may_bend[j] and is_rough(X[:, j], residuals, copies)]
+    tried = [j for j in np.flatnonzero(inputs.may_bend).tolist() if j != inputs.clock]  # stretches of time are off
+    rough = [j for j in tried if is_rough(X[:, j], residuals, copies)]
     if not rough:
         return None
     most = np.clip(FUNCTIONS // len(rough), PIECES, MOST_PIECES)
