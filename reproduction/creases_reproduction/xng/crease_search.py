@@ -52,7 +52,8 @@ def crease_search(
     error = error if subnet.net.n_out > 1 else error[:, 1:]
     slopes = error  # (n, o) of each loss by the values that the new unit feeds
     if not subnet.feeds_output:
-        slopes = np.column_stack([(error * subnet.slopes(inputs, v)).sum(axis=1) for v in np.eye(subnet.fan_out_size)])
+        view = subnet.view(inputs)
+        slopes = np.column_stack([(error * view.slopes(v)).sum(axis=1) for v in np.eye(subnet.fan_out_size)])
     rng = np.random.default_rng(seed)
     different = np.unique(inputs, axis=0)  # so that repeated samples make no difference
     through = different[rng.choice(len(different), min(points, len(different)), replace=False)]

@@ -54,11 +54,11 @@ def propose_fold(model: nn.Module, X: Floats, y: NDArray[np.int64]) -> ProposedF
         return None
     tail, about = subnetwork_at(model, creases.places(model)[0]), results.explanation
     state = decisions(tail.outputs(X), y)
-    q, r = state.along(as_logits(tail.slopes(X, np.array(about["effect"]["contrast"]))))
+    q, r = state.along(as_logits(tail.view(X).slopes(np.array(about["effect"]["contrast"]))))
     point = np.array(about["where"]["fold_point"])
     towards = X[about["why"]["instance"]] - point
     u = np.array(about["crease"]["normal"])
-    return ProposedFold(EfficientScore(tail.features(X), q, r), X - point, u, towards / np.linalg.norm(towards))
+    return ProposedFold(EfficientScore(tail.view(X).features, q, r), X - point, u, towards / np.linalg.norm(towards))
 
 
 def direction_against_instance(scale: Scale) -> dict[str, Any]:

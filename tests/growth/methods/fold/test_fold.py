@@ -385,12 +385,12 @@ def test_each_of_several_units_is_scored_for_what_the_stronger_ones_leave(widths
     assert proposal.count == len(entries) == 4
     place = creases.places(model)[0]
     subnet = subnetwork_at(model, place)
-    state, F = decisions(subnet.outputs(X), y), subnet.features(X)
+    state, F = decisions(subnet.outputs(X), y), subnet.view(X).features
     rho = subnet.row_norm
     for k, entry in enumerate(entries):
         contrast = proposal.fan_out[place.consumers[0].path][:, k].numpy()
         sign_free = contrast * 4 / 0.05  # the units share eps
-        score = EfficientScore(F, *state.along(as_logits(subnet.slopes(X, sign_free))))
+        score = EfficientScore(F, *state.along(as_logits(subnet.view(X).slopes(sign_free))))
         h = np.maximum(X @ proposal.fan_in[k].numpy() + proposal.bias[k].item(), 0) / rho
         assert score.evaluate(h[:, None]).gain[0] == pytest.approx(entry["effect"]["predicted_gain"], rel=1e-6)
         F = np.column_stack([F, h])

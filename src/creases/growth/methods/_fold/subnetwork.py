@@ -84,14 +84,6 @@ class Subnetwork:
             values = propagate(self.net, {0: torch.from_numpy(x)}, through, stop=self.consumer + 1)
         return SubnetworkView(self, values, hidden[0].numpy())
 
-    def features(self, x: Floats) -> Floats:
-        """Return the features of the consumer at inputs (n, d): the units' values, and 1 if it has a bias."""
-        return self.view(x).features
-
-    def slopes(self, x: Floats, v: Floats) -> Floats:
-        """Return the derivative (n, m) of the outputs at x (n, d) along a change v, (n, o) or (o,), of the consumer."""
-        return self.view(x).slopes(v)
-
     def jacobian(self, x: Floats) -> Floats:
         """Return the derivative (m, o) of the outputs at x (d,) by the values of the consumer."""
         eye = np.eye(self.fan_out_size)

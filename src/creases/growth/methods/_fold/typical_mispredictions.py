@@ -137,13 +137,9 @@ CURVATURE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Decisions:
-    """Predictions for n samples among C classes, and their cross-entropy."""
+class Losses:
+    """The losses of n samples."""
 
-    z: Floats  #: (n, C) logits; one output f is the two logits (0, f)
-    p: Floats  #: (n, C) probabilities
-    true: Ints  #: (n,)
-    predicted: Ints  #: (n,) class of the largest logit, the first of equals
     loss: Floats  #: (n,)
     weight: Floats  #: (n,) how much each counts, 1 in the mean
 
@@ -151,6 +147,16 @@ class Decisions:
     def mean_loss(self) -> float:
         """Return the weighted mean loss."""
         return float((self.weight * self.loss).mean())
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions(Losses):
+    """Predictions for n samples among C classes, and their cross-entropy."""
+
+    z: Floats  #: (n, C) logits; one output f is the two logits (0, f)
+    p: Floats  #: (n, C) probabilities
+    true: Ints  #: (n,)
+    predicted: Ints  #: (n,) class of the largest logit, the first of equals
 
     @property
     def wrong(self) -> NDArray[np.bool_]:
@@ -193,24 +199,16 @@ def decisions(outputs: Floats, y: Any, weight: Any = None) -> Decisions:
     true = _classes(y, *z.shape)
     total = logsumexp(z, axis=1, keepdims=True)
     loss = (total - np.take_along_axis(z, true[:, None], axis=1))[:, 0]
-    return Decisions(
-        z, np.exp(z - total), true, z.argmax(axis=1), np.maximum(loss, 0.0), _normalised_weights(weight, len(z))
-    )
+    share = _normalised_weights(weight, len(z))
+    return Decisions(np.maximum(loss, 0.0), share, z, np.exp(z - total), true, z.argmax(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
-class Residuals:
+class Residuals(Losses):
     """Errors of a regression: ``e = f - y`` (n, m), loss ``|e|^2 / 2`` (n,)."""
 
     e: Floats
-    loss: Floats
     wrong: NDArray[np.bool_]  #: (n,) which have at least the mean loss, and more than rounding
-    weight: Floats  #: (n,) how much each counts, 1 in the mean
-
-    @property
-    def mean_loss(self) -> float:
-        """Return the weighted mean loss."""
-        return float((self.weight * self.loss).mean())
 
     def along(self, change: Floats) -> tuple[Floats, Floats]:
         """Return slope q (n,) and curvature r (n,) of each loss along a change (n, m) of its outputs.
@@ -244,7 +242,7 @@ def residuals(outputs: Floats, y: Any, weight: Any = None) -> Residuals:
     rounding = SIGN_TOLERANCE * np.abs(np.concatenate([outputs, target])).max(initial=0.0)
     share = _normalised_weights(weight, len(e))
     mean = (share * loss).mean()
-    return Residuals(e, loss, (loss >= mean) & (np.abs(e).max(axis=1) > rounding), share)
+    return Residuals(loss, share, e, (loss >= mean) & (np.abs(e).max(axis=1) > rounding))
 
 
 def _normalised_weights(values: Any, n: int) -> Floats:
