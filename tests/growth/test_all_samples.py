@@ -99,7 +99,10 @@ def test_samples_that_the_user_validates_with_are_never_trained_on() -> None:
 
 @pytest.mark.parametrize(("keep", "joins"), [("best", False), ("last", True)])
 def test_the_option_keep_decides_whether_they_are(keep: str, joins: bool) -> None:
-    assert (run_to_the_end(halves(), keep=keep, budget=12, lr=0.002).history.joined is not None) == joins
+    run = run_to_the_end(halves(), keep=keep, budget=12, lr=0.002)
+    assert (run.history.joined is not None) == joins
+    assert (run.history.last["validation_loss"] is None) == joins
+    assert run.state.samples.size == (600 if joins else 600 * (1 - HELD))
 
 
 def test_a_run_that_goes_back_holds_the_samples_out_again() -> None:
@@ -108,7 +111,9 @@ def test_a_run_that_goes_back_holds_the_samples_out_again() -> None:
         run.start()
         before = run.snapshot()
         while run.history.joined is None:
+            assert run.state.samples.size == 600 * (1 - HELD)
             run.epoch()
         assert run.state.samples.size == 600
         run.restore(before)
+    assert run.state.validation is not None
     assert run.state.samples.size == 600 * (1 - HELD)
