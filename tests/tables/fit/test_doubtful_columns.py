@@ -118,6 +118,18 @@ def test_several_targets_share_what_is_used():
     assert len(said) == 2
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("target", "drop"), [("y", ["z"]), (["y", "z"], [])])
+def test_columns_are_judged_on_folds_of_whole_groups(target, drop):
+    rng = np.random.default_rng(0)
+    who = np.concatenate([np.repeat(np.arange(140), 2), np.arange(140, 260)])
+    frame = pd.DataFrame({"who": who, "address": [f"Main Street {k}" for k in who], "x": rng.normal(size=400)})
+    frame["y"] = frame["x"] + 2 * rng.normal(size=260)[who]
+    frame["z"] = 2 * frame["y"]
+    assert fit(frame, target, drop=["who", *drop])[0].schema.features == ("address", "x")
+    assert fit(frame, target, groups="who", drop=drop)[0].schema.features == ("x",)
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("trend", [0.0, 3.0])
 def test_a_streamed_table_uses_the_same_columns(tmp_path, trend):

@@ -80,6 +80,7 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     _checks: Mapping[str, Any] = {}  #: options of scikit-learn's checks of y
     _known: Any = None  #: the classes (n_classes,) seen in fit; None for a regression
     _columns = 0  #: of the targets of a regression, if they are a table
+    _table: Any = None  #: the DataFrame of a fit, as a problem
 
     @property
     def _n_outputs(self) -> int:
@@ -187,7 +188,7 @@ class TableEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self._column_names = [str(name) for name in X.columns]
         options: dict[str, Any] = {"kinds": self.kinds, "missing_marks": self.missing_marks, "lookups": self._lookups}
         table = read_inputs(X, "y", **options)
-        self._encoding, self._wider = self._with_classes(table.encoding), table.wider
+        self._encoding, self._table = self._with_classes(table.encoding), table
         return table.X, targets
 
     def _with_classes(self, encoding: TableEncoding) -> TableEncoding:

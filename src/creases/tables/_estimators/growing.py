@@ -83,6 +83,7 @@ class GrowingEstimator(GrowthOptions, TableEstimator):
         rows, targets = self._read(X, y, None, reset=True, ensure_min_samples=2)
         weight = check_weights(sample_weight, rows)
         if self._encoding is not None:
+            self._table = None
             warn_of_columns(self._encoding)
         held = None
         if validation is not None:

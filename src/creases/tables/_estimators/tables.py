@@ -14,7 +14,7 @@ from creases._typing import Floats
 from creases._validation import check_vector
 from creases.errors import InputError
 from creases.tables._estimators.base import Classes, TableEstimator, Values, check_weights, make_seed
-from creases.tables._fit.fit_table import choose_doubtful, feature_places, fit_curve_model, note_trial, warn_of_columns
+from creases.tables._fit.fit_table import fit_curve_model, settle_columns, warn_of_columns
 from creases.tables._model.table_model import TableModel
 from creases.tables._reading.columns import Column, from_values
 from creases.tables._reading.options import CurveConfig, ReadOptions
@@ -81,11 +81,8 @@ class CurveEstimator(CurveOptions, TableEstimator):
             together, order = (_row_column(*each, len(rows)) for each in ((groups, "groups"), (time, "time")))
             more["groups"] = number_groups(together, order)
         if self._encoding is not None:
-            if self._wider is not None:  # of the columns that look like IDs those are used that pay on held-out rows
-                wide, split = self._with_classes(self._wider.encoding), (targets, weight, config)
-                used = choose_doubtful(self._split(self._wider.X, *split, **more), self._encoding, wide, config)
-                self._encoding = note_trial(self._encoding, wide, used)
-                rows, self._wider = self._wider.X[:, feature_places(wide, self._encoding)], None
+            table = settle_columns(self._table, config, lambda X: self._split(X, targets, weight, config, **more))
+            rows, self._encoding, self._table = table.X, self._with_classes(table.encoding), None
             warn_of_columns(self._encoding)
         self.model_ = fit_curve_model(self._split(rows, targets, weight, config, **more), config, **self._model_names())
         return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -179,12 +179,13 @@ def _fit_several(table: Any, reading: ReadOptions, config: CurveConfig) -> Table
         y = kept[names].to_numpy(np.float64)
     except (TypeError, ValueError):
         raise InputError("target", "be columns of numbers, if there are several", repr(names)) from None
-    problem = settle_columns(problem, config, y)
+    about: dict[str, Any] = {"task": "regression", "n_outputs": len(names), "config": config}
+    about |= {"weight": np.ones(len(y)) if problem.weight is None else problem.weight}
+    about |= {"groups": problem.groups, "is_time": problem.is_time}
+    problem = settle_columns(problem, config, lambda X: TableSplit.from_arrays(X, y, **about))
     warn_of_columns(problem.encoding)
-    weight = np.ones(len(y)) if problem.weight is None else problem.weight
-    split: dict[str, Any] = {"weight": weight, "task": "regression", "n_outputs": len(names), "config": config}
-    data = TableSplit.from_arrays(problem.X, y, **split, groups=problem.groups, is_time=problem.is_time)
     named: dict[str, Any] = {"features": problem.features, "classes": None, "targets": names}
+    data = TableSplit.from_arrays(problem.X, y, **about)
     return fit_curve_model(data, config, encoding=problem.encoding, **named)
 
 
@@ -308,20 +309,18 @@ USEFUL, USELESS = "held-out rows are better predicted with it", "held-out rows a
 _PACKAGE = str(Path(__file__).parents[2])
 
 
-def settle_columns(problem: Problem, config: CurveConfig, y: Floats | None = None) -> Problem:
+def settle_columns(
+    problem: Problem, config: CurveConfig, split: Callable[[Floats], TableSplit] | None = None
+) -> Problem:
     """Return a table with those of its columns that look like IDs with which held-out rows are better predicted.
 
-    ``y`` (n, m) are the targets if there are several.
+    ``split`` splits encoded rows (n, d), unless the targets are the problem's.
     """
     wider = problem.wider
     if wider is None:
         return problem
-    if y is None:
-        split = TableSplit.from_problem(wider, config)
-    else:
-        options = {"weight": np.ones(len(y)), "task": wider.task, "n_outputs": y.shape[1], "config": config}
-        split = TableSplit.from_arrays(wider.X, y, **options)
-    used = choose_doubtful(split, problem.encoding, wider.encoding, config)
+    data = TableSplit.from_problem(wider, config) if split is None else split(wider.X)
+    used = choose_doubtful(data, problem.encoding, wider.encoding, config)
     if not used:
         return replace(problem, encoding=note_trial(problem.encoding, wider.encoding, ()), wider=None)
     encoding = note_trial(problem.encoding, wider.encoding, used)
