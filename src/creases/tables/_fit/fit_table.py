@@ -19,7 +19,7 @@ from creases.problems import Problem
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._model.predictions import hold_rows
 from creases.tables._model.row_model import count_rows
-from creases.tables._model.schema import Facts, FitOptions, RowSchema
+from creases.tables._model.schema import Facts, RowSchema
 from creases.tables._model.table_model import TableModel
 from creases.tables._reading.files import find_table_files, is_stream
 from creases.tables._reading.options import CurveConfig, ReadOptions
@@ -275,7 +275,7 @@ def _fit(
         notes.append(f"the other models in the scores were fitted to {fitted}, rare categories pooled as in this model")
     notes += describe_crossings(data, encoding)
     count = None if stream is None else {"train": stream.n_train, "test": stream.n_test}
-    facts = Facts(rows=count, notes=tuple(filter(None, notes)), options=FitOptions(config.family))
+    facts = Facts(rows=count, notes=tuple(filter(None, notes)), family=config.family)
     named: dict[str, Any] = {"features": features, "classes": classes, "targets": targets, "encoding": encoding}
     moments, ranges = (data.moments, None) if stream is None else ((stream.center, stream.spread), stream.ranges)
     schema = RowSchema.from_rows(X, moments, **named, labels=labels, threshold=threshold, ranges=ranges)

@@ -386,9 +386,9 @@ def _has_table(model: RowModel) -> bool:
 
 def ways_to_improve(model: RowModel) -> list[str]:
     """Return what to try where another model is better, the most promising first."""
-    options, ways = model._facts.options, []
-    if (family := options.family) != "auto":
-        ways.append(f"--family auto (in Python family='auto'), as {family} was set and not chosen by held-out rows")
+    family = model._facts.family
+    set_family = f"--family auto (in Python family='auto'), as {family} was set and not chosen by held-out rows"
+    ways = [set_family] if family != "auto" else []
     return [*ways, "more rows", "creases grow, which grows units of many columns"]
 
 

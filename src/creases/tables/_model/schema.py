@@ -165,13 +165,6 @@ class RowSchema:
 
 
 @dataclass(frozen=True)
-class FitOptions:
-    """Options of a fit that may be changed where another model is better."""
-
-    family: str = "auto"
-
-
-@dataclass(frozen=True)
 class Facts:
     """What is known of a model besides its function, as its folder says."""
 
@@ -179,4 +172,4 @@ class Facts:
     effects: Mapping[str, tuple[float, float, float]] | None = None  #: by part: size, least and largest on the scores
     rows: Mapping[str, int] | None = None  #: of a table larger than memory: those to "train" on and to "test" with
     notes: tuple[str, ...] = ()
-    options: FitOptions = FitOptions()
+    family: str = "auto"  #: the option of the fit
