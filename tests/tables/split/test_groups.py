@@ -85,12 +85,6 @@ def test_an_estimator_keeps_groups_together():
         TableRegressor().fit(X, y, groups=groups[:5])
 
 
-def test_two_columns_of_one_name_are_refused():
-    table = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=["a", "a", "y"])
-    with pytest.raises(InputError, match="a different name for each column, got 'a' more than once"):
-        creases.fit_table(table, "y")
-
-
 @pytest.mark.slow
 def test_a_class_of_one_row_in_300_keeps_a_chance():
     """Its rows are at one end of a column, which would give all others a chance of 1e-8."""
