@@ -20,6 +20,7 @@ from creases.network.surgery._edits import (
 )
 from creases.network.surgery._place import (
     AFFINE_LAYERS,
+    PRELU_SLOPE,
     Link,
     UnitTensors,
     count_outputs,
@@ -29,7 +30,7 @@ from creases.network.surgery._place import (
 )
 from creases.network.surgery._places import find_place
 from creases.network.surgery._remove import masked_channels, remove_channels
-from creases.network.surgery._tracking import BEND_FUNCTIONS, IS_OUTPUT, PASSING_FUNCTIONS, PRELU_SLOPE
+from creases.network.surgery._tracking import BEND_FUNCTIONS, IS_OUTPUT, PASSING_FUNCTIONS
 
 __all__ = [
     "AFFINE_LAYERS",

@@ -100,17 +100,19 @@ def _module_path(survey: Survey, place: Place | str) -> str:
     name = place.name if isinstance(place, Place) else place
     modules = dict(survey.twin.named_modules())
     if not isinstance(name, str) or name not in modules:
-        bends = [path for path in survey.flow.uses if type(modules[path]) in (*_IDEMPOTENT, *_LEAKY)]
+        bends = [path for path in survey.tracker.uses if type(modules[path]) in (*_IDEMPOTENT, *_LEAKY)]
         raise InputError(
             "place",
             "be a place, its name or the path of a nonlinearity",
             repr(name),
-            f"this model's layers are {', '.join(map(repr, survey.flow.first)) or 'none'}, its nonlinearities "
+            f"this model's layers are {', '.join(map(repr, survey.tracker.first)) or 'none'}, its nonlinearities "
             f"{', '.join(map(repr, bends)) or 'none'}",
         )
-    if name not in survey.flow.first:
+    if name not in survey.tracker.first:
         return name
-    passages = dict.fromkeys(passage for passage in survey.flow.passages.get(name, []) if passage.op in BEND_FUNCTIONS)
+    passages = dict.fromkeys(
+        passage for passage in survey.tracker.passages.get(name, []) if passage.op in BEND_FUNCTIONS
+    )
     if len(passages) != 1:
         paths = [passage.module or passage.op for passage in passages]
         raise InputError(
@@ -137,7 +139,7 @@ def _check_use(survey: Survey, path: str) -> Use:
         raise InputError("place", f"be followed by {_SUPPORTED}", f"{path!r}, which is {type(bend).__name__}")
     if not path:
         raise InputError("place", "be inside a container", "the model itself", "put it into a torch.nn.Sequential")
-    use = survey.flow.uses.get(path)
+    use = survey.tracker.uses.get(path)
     if use is None or use.calls != 1:
         calls = 0 if use is None else use.calls
         raise InputError(
@@ -213,7 +215,7 @@ def _try_parts(survey: Survey, path: str, parts: list[nn.Module]) -> None:
         raise InputError(
             "place", "allow a layer after it", f"{path!r}, with which the model fails: {problem}"
         ) from None
-    if not same_outputs(survey.flow.outputs, outputs):
+    if not same_outputs(survey.tracker.outputs, outputs):
         raise InputError("place", "be used only as a module", f"{path!r}, whose replacement changes the outputs")
 
 

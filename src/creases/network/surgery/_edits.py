@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -21,28 +21,6 @@ from creases.network._reading.modules import WEIGHT_HOOKS, probe_input_shape
 
 # Optimizer state of resized parameters: old entries keep theirs, new ones start so that first steps are small.
 
-#: ``resize(tensor, value)`` turns a tensor of the old shape into one of the new shape, new entries set to a value.
-Resize = Callable[[Tensor, float], Tensor]
-
-
-@dataclass(frozen=True)
-class ParameterReplacement:
-    """The replacement of a parameter in an optimizer."""
-
-    optimizer: Optimizer
-    group: dict[str, Any]
-    position: int  #: in the group
-    old: nn.Parameter
-    new: nn.Parameter
-    state: dict[str, Any] | None
-
-    def apply(self) -> None:
-        """Replace the parameter and its state."""
-        self.group["params"][self.position] = self.new
-        self.optimizer.state.pop(self.old, None)
-        if self.state is not None:
-            self.optimizer.state[self.new] = self.state
-
 
 def check_optimizer(optimizer: Optimizer | None, model: nn.Module) -> None:
     """Refuse an optimizer that does not train the model, or whose state is not stored per entry."""
@@ -59,24 +37,14 @@ def check_optimizer(optimizer: Optimizer | None, model: nn.Module) -> None:
         )
 
 
-def plan_replacement(
-    optimizer: Optimizer, old: nn.Parameter, new: nn.Parameter, resize: Resize
-) -> list[ParameterReplacement]:
-    """Return the replacement of a parameter and its state; an empty list if the optimizer does not hold it."""
-    for group in optimizer.param_groups:
-        for position, parameter in enumerate(group["params"]):
-            if parameter is old:
-                state = optimizer.state.get(old)
-                if state is not None:
-                    state = {key: _resize_state(key, value, old, group, resize) for key, value in state.items()}
-                return [ParameterReplacement(optimizer, group, position, old, new, state)]
-    return []
+def _group_of(optimizer: Optimizer, parameter: Tensor | None) -> dict[str, Any] | None:
+    """Return the group of an optimizer that holds a parameter; None if there is none."""
+    return next((g for g in optimizer.param_groups if any(parameter is member for member in g["params"])), None)
 
 
 def add_parameter(optimizer: Optimizer, peer: Tensor | None, name: str, new: nn.Parameter) -> None:
     """Add a new parameter to the group of another; to the first group if that has none."""
-    groups = optimizer.param_groups
-    group = next((g for g in groups if any(parameter is peer for parameter in g["params"])), groups[0])
+    group = _group_of(optimizer, peer) or optimizer.param_groups[0]
     group["params"].append(new)
     if "param_names" in group:
         group["param_names"].append(name)
@@ -84,16 +52,17 @@ def add_parameter(optimizer: Optimizer, peer: Tensor | None, name: str, new: nn.
 
 def reset_optimizer_state(optimizer: Optimizer, parameter: Tensor) -> None:
     """Reset the state of a parameter whose values were changed in place."""
-    for group in optimizer.param_groups:
-        if any(parameter is member for member in group["params"]):
-            for key, value in optimizer.state.get(parameter, {}).items():
-                if isinstance(value, Tensor):
-                    value.fill_(_initial_state(key, group) if value.shape == parameter.shape else 0)
+    if (group := _group_of(optimizer, parameter)) is not None:
+        for key, value in optimizer.state.get(parameter, {}).items():
+            if isinstance(value, Tensor):
+                value.fill_(_initial_state(key, group) if value.shape == parameter.shape else 0)
 
 
-def _resize_state(key: str, value: Any, old: nn.Parameter, group: dict[str, Any], resize: Resize) -> Any:
+def _resize_state(key: str, value: Any, edit: Edit, group: dict[str, Any]) -> Any:
+    """Return an entry of a parameter's state after an edit of the parameter."""
+    old = edit.old
     if isinstance(value, Tensor) and value.shape == old.shape:
-        return resize(value, _state_of_new_entries(key, value, group))
+        return edit.apply(value, _state_of_new_entries(key, value, group))
     arrays = [leaf for leaf in tree_leaves(value) if isinstance(leaf, Tensor) and leaf.numel() > 1]
     if arrays:
         raise InputError(
@@ -136,7 +105,7 @@ class Edit:
     name: str  #: of the parameter or buffer
     axis: int
     source: Tensor  #: (new size,) index of each entry in the old tensor, or -1 - its index in the values
-    values: Tensor | None = None  #: new entries along the axis; zeros by default
+    values: Tensor | float = 0.0  #: new entries along the axis
 
     @property
     def old(self) -> Tensor:
@@ -168,7 +137,7 @@ class Plan:
 
     tensors: list[tuple[nn.Module, str, Tensor]]
     counters: list[tuple[nn.Module, str, int]]
-    replacements: list[ParameterReplacement]
+    parameters: list[tuple[Optimizer, nn.Parameter, nn.Parameter, dict[str, Any] | None]]  #: old, new and its state
 
     def inverse(self) -> Plan:
         """Return a plan that restores everything but optimizer state; call it before applying this one."""
@@ -182,24 +151,30 @@ class Plan:
             (layer._parameters if name in layer._parameters else layer._buffers)[name] = tensor  # type: ignore[assignment]
         for layer, counter, n in self.counters:
             setattr(layer, counter, n)
-        for replacement in self.replacements:
-            replacement.apply()
+        for optimizer, old, new, state in self.parameters:
+            for group in optimizer.param_groups:
+                group["params"][:] = [new if parameter is old else parameter for parameter in group["params"]]
+            optimizer.state.pop(old, None)
+            if state is not None:
+                optimizer.state[new] = state
 
 
 @torch.no_grad()
 def plan_edits(edits: Sequence[Edit], counters: list[tuple[nn.Module, str, int]], optimizer: Optimizer | None) -> Plan:
     """Compute the results of edits: new parameters, buffers, gradients and optimizer states."""
-    tensors: list[tuple[nn.Module, str, Tensor]] = []
-    replacements: list[ParameterReplacement] = []
+    plan = Plan([], counters, [])
     for edit in edits:
         old = edit.old
-        new = edit.apply(old.detach(), 0.0 if edit.values is None else edit.values)
+        new = edit.apply(old.detach(), edit.values)
         if isinstance(old, nn.Parameter):
             new = _replace_parameter(edit, old, new)
-            if optimizer is not None:
-                replacements += plan_replacement(optimizer, old, new, edit.apply)
-        tensors.append((edit.layer, edit.name, new))
-    return Plan(tensors, counters, replacements)
+            if optimizer is not None and (group := _group_of(optimizer, old)) is not None:
+                state = optimizer.state.get(old)
+                if state is not None:
+                    state = {key: _resize_state(key, value, edit, group) for key, value in state.items()}
+                plan.parameters.append((optimizer, old, new, state))
+        plan.tensors.append((edit.layer, edit.name, new))
+    return plan
 
 
 def _replace_parameter(edit: Edit, old: nn.Parameter, data: Tensor) -> nn.Parameter:

@@ -116,11 +116,6 @@ def count_outputs(layer: nn.Module) -> int:
     return int(getattr(layer, output_tensors(layer).counter))
 
 
-def is_grouped(layer: nn.Module) -> bool:
-    """Return whether each output unit reads only some of the input units."""
-    return isinstance(layer, _ConvNd) and layer.groups > 1
-
-
 def shared_parameters(model: nn.Module) -> set[int]:
     """Return the ``id`` of every parameter that a model holds more than once."""
     uses = Counter(id(p) for module in model.modules() for p in module._parameters.values() if p is not None)
@@ -205,9 +200,16 @@ def _per_entry(layer: nn.Module, name: str, axis: int) -> int:
 #: New entries of a layer's tensor along its unit axis, by the layer's path and the tensor's name.
 Values = dict[tuple[str, str], Tensor]
 
+#: Initial slope of torch's PReLU.
+PRELU_SLOPE = 0.25
+
 
 def plan_addition(model: nn.Module, place: Place, k: int, values: Values, optimizer: Optimizer | None) -> Plan:
-    """Plan k more units at a place: rows of the producer, entries of carriers, columns; zero without values."""
+    """Plan k more units at a place: rows of the producer, entries of carriers, columns; zero without values.
+
+    Without values a PReLU gets torch's initial slope and a batch norm the identity: in eval mode it is ``weight
+    (x - mean) / sqrt(var + eps) + bias``, with weight 1, bias 0, mean 0 and var = 1 - eps.
+    """
     rows = Link(place.name, place.width, 0, 1, place.width, 1)  # of the producer
     ends: list[tuple[Link, UnitTensors]] = [(rows, output_tensors(get_layer(model, place.name)))]
     ends += [(link, input_tensors(get_layer(model, link.path))) for link in (*place.carriers, *place.consumers)]
@@ -218,7 +220,10 @@ def plan_addition(model: nn.Module, place: Place, k: int, values: Values, optimi
         source[new] = -1 - torch.arange(len(new))
         source[source == 0] = torch.arange(link.size)
         counters.append((layer, tensors.counter, len(source)))
+        fills: dict[str, float] = {"weight": PRELU_SLOPE} if isinstance(layer, nn.PReLU) else {}
+        if isinstance(layer, _BatchNorm):
+            fills = {"weight": 1.0, "running_var": 1 - layer.eps}
         for name, axis in tensors.tensors:
             if getattr(layer, name, None) is not None:
-                edits.append(Edit(layer, name, axis, source, values.get((link.path, name))))
+                edits.append(Edit(layer, name, axis, source, values.get((link.path, name), fills.get(name, 0.0))))
     return plan_edits(edits, counters, optimizer)

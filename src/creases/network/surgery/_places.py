@@ -22,6 +22,7 @@ from creases.network.surgery._place import (
     CARRIER_LAYERS,
     Link,
     Place,
+    Values,
     check_place,
     count_outputs,
     fixed_tensor_reason,
@@ -31,7 +32,7 @@ from creases.network.surgery._place import (
     shared_parameters,
     unit_cost,
 )
-from creases.network.surgery._tracking import BEND_FUNCTIONS, Flow, UnitTracker, carrier_values
+from creases.network.surgery._tracking import BEND_FUNCTIONS, UnitTracker
 
 
 @check_arguments(refused=BOOL)
@@ -64,8 +65,7 @@ def places(
     [('2', "its units are the model's output")]
     """
     survey = Survey(unwrap_module(model), input_shape, X)
-    candidates = [survey.place(name) for name in survey.flow.first]
-    return [place for place in candidates if refused or not place.reason]
+    return [place for place in map(survey.place, survey.tracker.first) if refused or not place.reason]
 
 
 def find_place(
@@ -76,8 +76,8 @@ def find_place(
         raise InputError("place", "be a Place or the name of one", type(place).__name__)
     if isinstance(place, str):
         survey = Survey(model, input_shape, X)
-        if place not in survey.flow.first:
-            names = [known.name for known in map(survey.place, survey.flow.first) if not known.reason]
+        if place not in survey.tracker.first:
+            names = [known.name for known in map(survey.place, survey.tracker.first) if not known.reason]
             expected = f"be one of this model's places, {', '.join(map(repr, names)) or 'of which there are none'}"
             raise InputError("place", expected, repr(place))
         place = survey.place(place)
@@ -86,25 +86,28 @@ def find_place(
 
 
 class Survey:
-    """The flow of units through a model, and a copy of it to try edits on."""
+    """The units of a model tracked through a run, and a copy of it to try edits on."""
 
     def __init__(self, model: nn.Module, input_shape: Sequence[int] | None, X: Tensor | None) -> None:
         self.twin = copy_sharing_parameters(model)
         self.x = example(self.twin, input_shape, X)
         try:
-            self.flow = self.run()
+            self.tracker = self.run()
         except Exception as problem:
             shape, source = tuple(self.x.shape), "input_shape" if X is None else "the shape of X"
             raise InputError("model", f"run on an example of shape {shape}", f"{problem}", f"check {source}") from None
         self.shared = shared_parameters(self.twin)
 
-    tracker_class = UnitTracker
+    def run(self) -> UnitTracker:
+        """Track the units of the copy in its current state."""
+        with without_side_effects():
+            return UnitTracker(self.twin).run(self.twin, self.x)
 
     def place(self, name: str) -> Place:
         """Return the place of a layer's units, with a reason if its width cannot change."""
         width = count_outputs(self.twin.get_submodule(name))
-        passages = self.flow.passages.get(name, [])
-        links, lost = self._links(self.flow, name, width)
+        passages = self.tracker.passages.get(name, [])
+        links, lost = self._links(self.tracker, name, width)
         carriers, consumers = self._separate_carriers(links)
         reason = self._reason(name, links, lost) or ("" if consumers else "no layer reads its units")
         place = Place(
@@ -120,17 +123,11 @@ class Survey:
         )
         return place if reason else self._try_wider(place)
 
-    def run(self) -> Flow:
-        """Track the units of the copy in its current state."""
-        self.tracker = self.tracker_class(self.twin)
-        with without_side_effects():
-            return self.tracker.run(self.twin, self.x)
-
-    def _links(self, flow: Flow, name: str, width: int) -> tuple[tuple[Link, ...], str]:
+    def _links(self, tracker: UnitTracker, name: str, width: int) -> tuple[tuple[Link, ...], str]:
         """Return the layers that read the units, and the first of them whose columns cannot be assigned to units."""
         links, lost = [], ""
-        for path, numbers in flow.columns.items():
-            unit = (numbers - flow.first[name]).long()
+        for path, numbers in tracker.columns.items():
+            unit = (numbers - tracker.first[name]).long()
             unit[(unit < 0) | (unit >= width)] = -1
             if (unit >= 0).any():
                 link = Link.from_columns(path, unit, width)
@@ -143,9 +140,11 @@ class Survey:
         sides = [(name, output_tensors), *((link.path, input_tensors) for link in links)]
         layers = [(path, self.twin.get_submodule(path), side) for path, side in sides]
         fixed = [fixed_tensor_reason(layer, path, side(layer), self.shared) for path, layer, side in layers]
-        if name not in self.flow.columns:
+        if name not in self.tracker.columns:
             fixed[1:] = ["forward does not call it as a layer"]
-        elif why := self.flow.refused.get(name, lost and f"{lost!r} reads only some of its units, or in another order"):
+        elif why := self.tracker.refused.get(
+            name, lost and f"{lost!r} reads only some of its units, or in another order"
+        ):
             fixed[1:] = [why]
         return next(filter(None, fixed), "")
 
@@ -155,15 +154,15 @@ class Survey:
         The columns of a single unit look the same whether channels come first or last, hence the second attempt.
         """
         for _ in range(2):
-            flow = self._run_wider(place)
-            if isinstance(flow, str):
-                return replace(place, reason=flow)
-            links, lost = self._links(flow, place.name, place.width + 2)
-            if lost or place.name in flow.refused:
+            wider = self._run_wider(place)
+            if isinstance(wider, str):
+                return replace(place, reason=wider)
+            links, lost = self._links(wider, place.name, place.width + 2)
+            if lost or place.name in wider.refused:
                 why = f"{lost!r} reads its units in another order"
-                return replace(place, reason=flow.refused.get(place.name, why))
+                return replace(place, reason=wider.refused.get(place.name, why))
             if set(links) == {link.resize(2) for link in (*place.carriers, *place.consumers)}:
-                same = same_outputs(self.flow.outputs, flow.outputs)
+                same = same_outputs(self.tracker.outputs, wider.outputs)
                 return place if same else replace(place, reason="the model's outputs change when it is wider")
             carriers, consumers = self._separate_carriers(tuple(link.resize(-2) for link in links))
             place = replace(place, carriers=carriers, consumers=consumers)
@@ -174,11 +173,11 @@ class Survey:
         carriers = tuple(link for link in links if isinstance(self.twin.get_submodule(link.path), CARRIER_LAYERS))
         return carriers, tuple(link for link in links if link not in carriers)
 
-    def _run_wider(self, place: Place) -> Flow | str:
+    def _run_wider(self, place: Place) -> UnitTracker | str:
         """Run the copy with two more units of random fan-in and zero fan-out; return an error as a string."""
         producer = self.twin.get_submodule(place.name)
         numbers = torch.Generator().manual_seed(1)
-        values = carrier_values(self.twin, place, 2)
+        values: Values = {}
         for tensor, axis in output_tensors(producer).tensors:
             old = producer._parameters.get(tensor)
             if old is not None:
@@ -191,10 +190,12 @@ class Survey:
         try:
             return self.run()
         except Exception as problem:
-            line = (str(problem).splitlines() or [type(problem).__name__])[0]
-            return (
-                f"the model fails when it is wider ({line}); its code or one of its tensors may depend on the width "
-                f"{place.width}"
-            )
+            why = f"the model fails when it is wider ({first_line(problem)})"
+            return f"{why}; its code or one of its tensors may depend on the width {place.width}"
         finally:
             undo.apply()
+
+
+def first_line(problem: Exception) -> str:
+    """Return the first line of an error's message, or its type."""
+    return (str(problem).splitlines() or [type(problem).__name__])[0]

@@ -1,35 +1,27 @@
 """Tracking units through a run of a model: every tensor entry is labelled with the unit behind it.
 
 Torch passes every operation on a tensor subclass to ``__torch_function__``, which runs the operation and applies it to
-the labels: rearrangements move labels like entries, elementwise functions keep them, pooling keeps those of a channel,
-sums of two tensors tie their labels together. The labels of the next layer's columns then tell which unit each column
-reads, whatever code lies between.
+the labels: rearrangements move labels like entries, elementwise functions keep them, pooling keeps those of a channel.
+The labels of the next layer's columns then tell which unit each column reads, whatever code lies between. Units that
+meet, as in a residual sum, are coupled: they can only be removed together, and their layers are no places.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.conv import _ConvNd
 from torch.utils._pytree import tree_leaves, tree_map
 
 from creases.network._reading.modules import is_torch_layer
 from creases.network._reading.operators.names import IDENTITY_FUNCTIONS, MOVES, PERMUTATIONS, QUERIES, words
 from creases.network._reading.traced import RecordedTensor, as_subclass, base_name, function_name
-from creases.network.surgery._place import (
-    AFFINE_LAYERS,
-    CARRIER_LAYERS,
-    Place,
-    Values,
-    get_layer,
-    is_grouped,
-    output_tensors,
-)
+from creases.network.surgery._place import AFFINE_LAYERS, CARRIER_LAYERS, count_outputs
 
 # Names of torch functions, grouped by their effect on units.
 
@@ -84,7 +76,7 @@ PASSING_FUNCTIONS = MOVE_FUNCTIONS | IDENTITY_FUNCTIONS | JOIN_FUNCTIONS
 LAYERS = words("linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d")
 
 
-# The flow of units through a model: the layers that read them, the operations between, why some are no place.
+# What a run reveals: the layers that read units, the operations between, why some can be neither added nor removed.
 
 Owners = frozenset[str]  # paths of the layers that produced some units
 
@@ -108,19 +100,6 @@ class Use:
     owners: Owners  #: the layers whose units it returned
 
 
-@dataclass
-class Flow:
-    """What a run of a model revealed."""
-
-    first: dict[str, int] = field(default_factory=dict)  #: number of the first unit of each affine layer
-    columns: dict[str, Tensor] = field(default_factory=dict)  #: for each layer the unit of each column (0: none)
-    readers: dict[str, Owners] = field(default_factory=dict)  #: for each layer the producers of the units it reads
-    passages: dict[str, list[Passage]] = field(default_factory=dict)  #: by the layer that produced the units
-    refused: dict[str, str] = field(default_factory=dict)  #: why the units of a layer are no place
-    uses: dict[str, Use] = field(default_factory=dict)  #: of torch's own modules
-    outputs: list[Tensor] = field(default_factory=list)
-
-
 Function = Callable[..., Any]
 
 #: Why the last layer of a model keeps its width.
@@ -135,23 +114,32 @@ class TrackedTensor(RecordedTensor):
 
 
 class UnitTracker:
-    """Tracks the units of a run of a model."""
+    """Tracks the units of a run of a model, and the sets of units that can only be removed together."""
 
     def __init__(self, model: nn.Module) -> None:
-        self.flow = Flow()
         self.modules = dict(model.named_modules())
         self.within: list[str] = []  #: paths of the running modules, outermost first
         self.holders: dict[int, str] = {}  #: the layer of each weight or buffer, by the tensor's id
+        self.first: dict[str, int] = {}  #: number of the first unit of each affine layer
+        self.columns: dict[str, Tensor] = {}  #: for each layer the unit of each column (0: none)
+        self.readers: dict[str, Owners] = {}  #: for each layer the producers of the units it reads
+        self.positions: dict[str, int] = {}  #: how often each layer applies its weight for one input
+        self.passages: dict[str, list[Passage]] = {}  #: by the layer that produced the units
+        self.refused: dict[str, str] = {}  #: why the units of a layer are no place
+        self.fixed: dict[int, str] = {}  #: why a unit cannot be removed
+        self.uses: dict[str, Use] = {}  #: of torch's own modules
+        self.outputs: list[Tensor] = []
         number = 1
         for path, module in self.modules.items():
             if isinstance(module, AFFINE_LAYERS):
-                self.flow.first[path] = number
-                number += getattr(module, output_tensors(module).counter)
+                self.first[path] = number
+                number += count_outputs(module)
             if isinstance(module, (*AFFINE_LAYERS, *CARRIER_LAYERS)):
                 tensors = [*module._parameters.values(), *module._buffers.values()]
                 self.holders.update({id(tensor): path for tensor in tensors if tensor is not None})
+        self._parents = list(range(number))  # of coupled units, up to the one that stands for them
 
-    def run(self, model: nn.Module, data: Tensor) -> Flow:
+    def run(self, model: nn.Module, data: Tensor) -> UnitTracker:
         """Run the model on data (batch, *shape), which have no units."""
         handles = [m.register_forward_hook(self._leave(path)) for path, m in self.modules.items()]
         for path, m in self.modules.items():
@@ -161,7 +149,7 @@ class UnitTracker:
         finally:
             for handle in handles:
                 handle.remove()
-        return self.flow
+        return self
 
     def wrap(self, data: Tensor, units: Tensor | None, owners: Owners) -> TrackedTensor:
         """Label values with units, by default none; a tensor changed in place remains the same object."""
@@ -171,10 +159,45 @@ class UnitTracker:
             out.units, out.owners, out.recorder = units.expand(data.shape), owners, self
         return out
 
-    def refuse(self, owners: Iterable[str], why: str) -> None:
+    # -- what cannot change -------------------------------------------------------------------------------------------
+
+    def output_units(self, path: str) -> range:
+        """Return the units that a layer makes; none for one that is no affine layer."""
+        first = self.first.get(path)
+        return range(0) if first is None else range(first, first + count_outputs(self.modules[path]))
+
+    def root(self, unit: int) -> int:
+        """Return the unit that stands for all that a unit is coupled with."""
+        while self._parents[unit] != unit:
+            self._parents[unit] = self._parents[self._parents[unit]]
+            unit = self._parents[unit]
+        return unit
+
+    def couple(self, sets: Iterable[Sequence[int]], why: str) -> None:
+        """Couple the units of each set; those beside a column without unit (0) are fixed for this reason."""
+        for units in sets:
+            hidden = [unit for unit in units if unit > 0]
+            for unit in hidden[1:]:
+                self._parents[self.root(unit)] = self.root(hidden[0])
+            if 0 in units:
+                self.fix(hidden, why)
+
+    def fix(self, units: Iterable[int], why: str) -> None:
+        """Record why units cannot be removed; the first reason counts."""
+        for unit in units:
+            if unit > 0:
+                self.fixed.setdefault(unit, why)
+
+    def refuse_places(self, owners: Iterable[str], why: str) -> None:
         """Record why the units of these layers are no place; the first reason counts."""
         for owner in owners:
-            self.flow.refused.setdefault(owner, why)
+            self.refused.setdefault(owner, why)
+
+    def refuse(self, owners: Owners, why: str) -> None:
+        """Record why the units of these layers are no place and cannot be removed either."""
+        self.refuse_places(owners, why)
+        for owner in owners:
+            self.fix(self.output_units(owner), why)
 
     # -- modules ------------------------------------------------------------------------------------------------------
 
@@ -182,10 +205,10 @@ class UnitTracker:
         def leave(module: nn.Module, args: Any, out: Any) -> None:
             self.within.pop()
             if is_torch_layer(module) and isinstance(out, TrackedTensor):
-                calls = self.flow.uses[path].calls if path in self.flow.uses else 0
+                calls = self.uses[path].calls if path in self.uses else 0
                 with torch._C.DisableTorchFunctionSubclass():
                     like = as_subclass(out.new_empty(0), Tensor)
-                    self.flow.uses[path] = Use(calls + 1, like, tuple(out.shape), self._axis(out), out.owners)
+                    self.uses[path] = Use(calls + 1, like, tuple(out.shape), self._axis(out), out.owners)
 
         return leave
 
@@ -203,7 +226,7 @@ class UnitTracker:
             if isinstance(leaf, TrackedTensor):
                 self.refuse(leaf.owners, IS_OUTPUT)
                 with torch._C.DisableTorchFunctionSubclass():
-                    self.flow.outputs.append(as_subclass(leaf, Tensor).detach().clone())
+                    self.outputs.append(as_subclass(leaf, Tensor).detach().clone())
 
     def _describe(self, op: str) -> str:
         """Return the name of an operation for messages: ``add in block.1``."""
@@ -231,7 +254,7 @@ class UnitTracker:
             inside = self.within and is_torch_layer(self.modules[self.within[-1]])
             passage = Passage(base, self.within[-1] if inside else "")
             for owner in owners:
-                self.flow.passages.setdefault(owner, []).append(passage)
+                self.passages.setdefault(owner, []).append(passage)
         if base in ("batch_norm", "prelu"):
             return self._carrier(base, args, kwargs, out, owners)
         units = self._units(func, base, args, kwargs, out, tracked)
@@ -244,7 +267,7 @@ class UnitTracker:
         """Label results with their units; numbers and None stay as they are."""
         if isinstance(out, Tensor):
             if len(owners) > 1 and units is not None and out.numel():
-                paths, starts = list(self.flow.first), list(self.flow.first.values())
+                paths, starts = list(self.first), list(self.first.values())
                 owners = frozenset(paths[bisect_right(starts, n) - 1] for n in units.unique().tolist() if n > 0)
             return self.wrap(out, units, owners)
         if isinstance(out, list | tuple):
@@ -266,6 +289,10 @@ class UnitTracker:
             return None if by_value else _move_units(func, args, kwargs, zeros=False)
         if base in SPATIAL:
             channel = along(x.units, 1) if x.ndim > 2 else None
+            if base == "pad" and channel is not None:
+                widths, more = (args[1] if len(args) > 1 else kwargs["pad"]), out.shape[1] - len(channel)
+                before = int(widths[2 * (x.ndim - 2)]) if more else 0
+                channel = torch.nn.functional.pad(channel, (before, more - before))
             if channel is None or any(leaf.ndim < 2 or leaf.shape[1] != len(channel) for leaf in tree_leaves(out)):
                 return None
             return tree_map(lambda leaf: spread(channel, 1, leaf.ndim), out)
@@ -297,15 +324,29 @@ class UnitTracker:
         return units
 
     def _tie_units(self, base: str, units: Tensor, owners: Owners, others: Tensor, other_owners: Owners) -> None:
-        ours, theirs = torch.broadcast_tensors(units, others)  # type: ignore[no-untyped-call]
+        """Couple units that meet entry by entry; fix those that meet several others, or values of a fixed width."""
         place = self._describe(base)
-        if ((ours != theirs) & (ours > 0) & (theirs > 0)).any():
+        ours, theirs = torch.broadcast_tensors(units, others)  # type: ignore[no-untyped-call]
+        for axis in range(ours.ndim):
+            if ours.stride(axis) == theirs.stride(axis) == 0:  # all entries are the first
+                ours, theirs = ours[(slice(None),) * axis + (slice(1),)], theirs[(slice(None),) * axis + (slice(1),)]
+        meet = (ours > 0) & (theirs > 0) & (ours != theirs)
+        repeated = [small for small, large in ((units, others), (others, units)) if _is_broadcast(small, large)]
+        for small in repeated:
+            self.fix(_numbers(small), f"{place} combines each of them with several channels")
+        if meet.any():
             for some, rest in ((owners, other_owners), (other_owners, owners)):
                 named = ", ".join(repr(owner) for owner in sorted(rest))
-                self.refuse(some, f"{place} combines them with those of {named}, as a residual sum does")
-        for some, a, b in ((owners, units, others), (other_owners, others, units)):
-            if some and (b == 0).any() and varies(a, b.shape):
-                self.refuse(some, f"{place} combines them with values of a fixed width, as a residual sum does")
+                self.refuse_places(some, f"{place} combines them with those of {named}, as a residual sum does")
+            pairs = _numbers((ours[meet].long() << 32) + theirs[meet]) if not repeated else []
+            self.couple(((pair >> 32, pair & 0xFFFFFFFF) for pair in pairs), "")
+        for some, a, b, shape in ((owners, ours, theirs, others.shape), (other_owners, theirs, ours, units.shape)):
+            lonely = b == 0
+            if some and lonely.any() and varies(a, shape):
+                why = f"{place} combines them with values of a fixed width"
+                if not repeated:
+                    self.fix(_numbers(a[lonely]), f"{why}, such as padding")
+                self.refuse_places(some, f"{why}, as a residual sum does")
 
     # -- layers -------------------------------------------------------------------------------------------------------
 
@@ -316,18 +357,21 @@ class UnitTracker:
         if path is None or not isinstance(x, TrackedTensor):
             self.refuse(owners, f"they enter {self._describe(base)}, whose weight does not belong to a torch layer")
             return self.wrap(out, None, frozenset())
-        self._record_columns(path, x, -1 if base == "linear" else 1, owners)
-        layer = self.modules[path]
-        if is_grouped(layer):
-            self._enter_groups(path, layer, owners)
         axis = out.ndim - 1 if base == "linear" else 1
-        numbers = torch.arange(out.shape[axis], dtype=torch.int32, device=out.device) + self.flow.first[path]
+        self._record_columns(path, x, -1 if base == "linear" else 1, owners)
+        entries = x if base.startswith("conv_transpose") else out
+        size = max(1, len(x) * entries.shape[axis])
+        self.positions[path] = self.positions.get(path, 0) + entries.numel() // size
+        layer = self.modules[path]
+        if isinstance(layer, _ConvNd) and layer.groups > 1:
+            self.refuse_places([path], f"it is a convolution in {layer.groups} groups")
+            self.refuse_places(owners, f"they enter {path!r}, a convolution in {layer.groups} groups")
+            read = self.columns[path].reshape(layer.groups, -1)
+            made = torch.tensor(self.output_units(path)).reshape(layer.groups, -1)
+            sets = [torch.cat([read, made], dim=1)] if removes_whole_groups(layer) else [read.T, made.T]
+            self.couple((units for part in sets for units in part.tolist()), f"{path!r} {_WITH_FIXED}")
+        numbers = torch.arange(out.shape[axis], dtype=torch.int32, device=out.device) + self.first[path]
         return self.wrap(out, spread(numbers, axis, out.ndim), frozenset([path]))
-
-    def _enter_groups(self, path: str, layer: nn.Module, owners: Owners) -> None:
-        """Refuse the units that a grouped convolution reads and produces."""
-        self.refuse([path], f"it is a convolution in {layer.groups} groups")
-        self.refuse(owners, f"they enter {path!r}, a convolution in {layer.groups} groups")
 
     def _carrier(self, base: str, args: Any, kwargs: Any, out: Tensor, owners: Owners) -> Any:
         """Record the units that a layer with entries per unit reads; its output keeps their labels."""
@@ -345,17 +389,45 @@ class UnitTracker:
         return self.wrap(out, x.units if isinstance(x, TrackedTensor) else None, owners)
 
     def _record_columns(self, path: str, x: TrackedTensor, axis: int, owners: Owners) -> None:
-        """Record the units that a layer reads along an axis."""
-        columns = along(x.units, axis)
-        if path in self.flow.columns:
-            why = f"they enter {path!r}, which is used more than once"
-            self.refuse([path], "it is used more than once")
-            self.refuse(owners | self.flow.readers[path], why)
+        """Record the units that a layer reads along an axis; what several calls read at a column is coupled."""
+        columns, before = along(x.units, axis), self.columns.get(path)
+        if before is not None:
+            self.refuse_places([path], "it is used more than once")
+            self.refuse_places(owners | self.readers[path], f"they enter {path!r}, which is used more than once")
         if columns is None:
             self.refuse(owners, f"they do not lie along the axis that {path!r} reads")
             columns = torch.zeros(x.shape[axis], dtype=torch.int32)
-        self.flow.columns[path] = columns.cpu()
-        self.flow.readers[path] = self.flow.readers.get(path, frozenset()) | owners
+        columns = columns.cpu()
+        if before is not None:
+            self.couple(torch.stack([before, columns], dim=1).tolist(), f"{path!r} {_WITH_FIXED}")
+            columns = torch.where(before > 0, before, columns)
+        self.columns[path] = columns
+        self.readers[path] = self.readers.get(path, frozenset()) | owners
+
+
+_WITH_FIXED = "couples them with values of a fixed width"
+
+
+def removes_whole_groups(layer: nn.Module) -> bool:
+    """Return whether a grouped convolution loses whole groups rather than positions in all of them.
+
+    With small groups, each goes as a whole, inputs and outputs together (depthwise convolutions above all); with few
+    large groups, the inputs at the same position of every group go together, and so do the outputs.
+    """
+    return isinstance(layer, _ConvNd) and 1 < layer.groups >= max(layer.in_channels, layer.out_channels) // layer.groups
+
+
+def _is_broadcast(small: Tensor, large: Tensor) -> bool:
+    """Return whether some units are repeated along an axis on which others vary."""
+    if not (small > 0).any():
+        return False
+    shape = (1,) * (large.ndim - small.ndim) + tuple(small.shape)
+    axes = [i for i in range(1, large.ndim + 1) if shape[-i] == 1 and large.shape[-i] > 1]
+    return any(bool((large.amin(-i) != large.amax(-i)).any()) for i in axes)
+
+
+def _numbers(units: Tensor) -> list[int]:
+    return [unit for unit in units.unique().tolist() if unit > 0]  # type: ignore[no-untyped-call]
 
 
 def along(units: Tensor, axis: int) -> Tensor | None:
@@ -397,28 +469,3 @@ def varies(units: Tensor, shape: Sequence[int]) -> bool:
 
 def _argument(args: Sequence[Any], kwargs: dict[str, Any], position: int, name: str) -> Any:
     return args[position] if len(args) > position else kwargs.get(name)
-
-
-# Entries of carriers for new units: batch norms as the identity, PReLUs with torch's initial slope.
-
-#: Initial slope of torch's PReLU.
-PRELU_SLOPE = 0.25
-
-
-def carrier_values(model: nn.Module, place: Place, k: int) -> Values:
-    """Return the default entries of all carriers for k new units.
-
-    In eval mode batch norm is ``weight (x - mean) / sqrt(var + eps) + bias``; with weight 1, bias 0, mean 0 and
-    var = 1 - eps it is the identity.
-    """
-    values: Values = {}
-    for link in place.carriers:
-        layer = get_layer(model, link.path)
-        n = k * link.per_unit
-        if isinstance(layer, nn.PReLU):
-            values[link.path, "weight"] = torch.full((n,), PRELU_SLOPE)
-            continue
-        assert isinstance(layer, _BatchNorm)
-        values[link.path, "weight"] = torch.ones(n)
-        values[link.path, "running_var"] = torch.full((n,), 1 - layer.eps, dtype=torch.float64)
-    return values

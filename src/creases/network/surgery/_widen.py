@@ -16,7 +16,6 @@ from creases.network.surgery._certificate import Certificate, certify_edit
 from creases.network.surgery._edits import unwrap_module
 from creases.network.surgery._place import Link, Place, Values, get_layer, input_tensors, output_tensors, plan_addition
 from creases.network.surgery._places import find_place
-from creases.network.surgery._tracking import carrier_values
 
 
 def widen(
@@ -81,7 +80,7 @@ def widen(
     values, k = _producer_values(model, place, fan_in, bias)
     by_path = _split_by_consumer(place, fan_out)
     columns = {(link.path, "weight"): _columns(model, link, by_path.get(link.path), k) for link in place.consumers}
-    values |= carrier_values(model, place, k) | _carrier_entries(model, place, carriers or {}, k) | columns
+    values |= _carrier_entries(model, place, carriers or {}, k) | columns
     plan = plan_addition(model, place, k, values, optimizer)
     silent = not any(part.count_nonzero() for part in columns.values())
     return certify_edit(
