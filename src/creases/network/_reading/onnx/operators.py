@@ -67,22 +67,20 @@ class Node:
 # ONNX layers as torch operations: convolution, normalization, pooling, resizing.
 
 
-def _pads(node: Node, x: Tensor, kernel: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the padding at the start and end of each spatial axis."""
+def _windows(node: Node, x: Tensor, kernel: Sequence[int]) -> tuple[list[int], list[int], list[tuple[int, int]]]:
+    """Return strides, dilations and the padding at the start and end of each spatial axis."""
     axes = len(kernel)
-    mode = node.get("auto_pad", "NOTSET")
-    if mode in ("NOTSET", ""):
-        pads = node.get("pads", [0] * (2 * axes))
-        return list(zip(pads[:axes], pads[axes:], strict=True))
-    if mode == "VALID":
-        return [(0, 0)] * axes
     strides, dilations = node.get("strides", [1] * axes), node.get("dilations", [1] * axes)
+    mode = node.get("auto_pad", "NOTSET")
+    if not mode.startswith("SAME"):
+        pads = [0] * (2 * axes) if mode == "VALID" else node.get("pads", [0] * (2 * axes))
+        return strides, dilations, list(zip(pads[:axes], pads[axes:], strict=True))
     sides = []
     for n, k, s, d in zip(x.shape[2:], kernel, strides, dilations, strict=True):
         total = max(0, ((n + s - 1) // s - 1) * s + d * (k - 1) + 1 - n)
         small, large = total // 2, total - total // 2
         sides.append((small, large) if mode == "SAME_UPPER" else (large, small))
-    return sides
+    return strides, dilations, sides
 
 
 #: Which entry of an axis of length n is at a position before or after it, by the mode of a padding that copies.
@@ -114,16 +112,16 @@ def _pad_uneven(x: Tensor, pads: Sequence[tuple[int, int]], mode: str = "constan
 
 
 def _conv(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    axes = weight.ndim - 2
-    x, padding = _pad_uneven(x, _pads(node, x, weight.shape[2:]))
-    strides, dilations = node.get("strides", [1] * axes), node.get("dilations", [1] * axes)
-    return getattr(F, f"conv{axes}d")(x, weight, bias, strides, padding, dilations, node.get("group", 1))  # type: ignore[no-any-return]
+    strides, dilations, pads = _windows(node, x, weight.shape[2:])
+    x, padding = _pad_uneven(x, pads)
+    conv = getattr(F, f"conv{weight.ndim - 2}d")
+    return conv(x, weight, bias, strides, padding, dilations, node.get("group", 1))  # type: ignore[no-any-return]
 
 
 def _conv_transpose(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     axes = weight.ndim - 2
-    strides, dilations = node.get("strides", [1] * axes), node.get("dilations", [1] * axes)
     mode, shape = node.get("auto_pad", "NOTSET"), node.get("output_shape")
+    strides, dilations = node.get("strides", [1] * axes), node.get("dilations", [1] * axes)
     if mode.startswith("SAME") and not shape:
         shape = [n * s for n, s in zip(x.shape[2:], strides, strict=True)]
         if any((k - 1) * d + 1 < s for k, d, s in zip(weight.shape[2:], dilations, strides, strict=True)):
@@ -141,35 +139,24 @@ def _conv_transpose(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None =
     return out  # type: ignore[no-any-return]
 
 
-def _max_pool(node: Node, x: Tensor) -> Tensor:
-    """Apply max-pooling; uneven padding repeats the edge, which does not change a maximum."""
+def _pool(node: Node, x: Tensor) -> Tensor:
+    """Apply max-pooling or average pooling.
+
+    Uneven padding repeats the edge for a maximum, which it does not change. If torch cannot count the padding of an
+    average, that is divided by the average of ones.
+    """
     kernel = node.get("kernel_shape")
-    axes = len(kernel)
-    strides, dilations = node.get("strides", [1] * axes), node.get("dilations", [1] * axes)
-    pads = _pads(node, x, kernel)
-    x, padding = _pad_uneven(x, pads, mode="edge")
-    if any(d > 1 for d in dilations) and any(before != after for before, after in pads):
-        raise node.error("a dilated max-pool with uneven padding cannot be read")
+    strides, dilations, pads = _windows(node, x, kernel)
+    is_max, is_even = node.op == "MaxPool", all(before == after for before, after in pads)
+    if any(d > 1 for d in dilations) and not (is_max and is_even):
+        raise node.error("a dilated average pool, or max-pool with uneven padding, cannot be read")
+    padded, padding = _pad_uneven(x, pads, mode="edge" if is_max else "constant")
     if any(2 * p > k for p, k in zip(padding, kernel, strict=True)):
         raise node.error("its padding is more than half of its window")
-    return getattr(F, f"max_pool{axes}d")(x, kernel, strides, padding, dilations, bool(node.get("ceil_mode", 0)))  # type: ignore[no-any-return]
-
-
-def _average_pool(node: Node, x: Tensor) -> Tensor:
-    """Apply average pooling; if torch cannot count the padding, divide by the average of ones."""
-    kernel = node.get("kernel_shape")
-    axes = len(kernel)
-    if any(d > 1 for d in node.get("dilations", [1] * axes)):
-        raise node.error("a dilated average pool cannot be read")
-    strides, ceil = node.get("strides", [1] * axes), bool(node.get("ceil_mode", 0))
-    include = bool(node.get("count_include_pad", 0))
-    pads = _pads(node, x, kernel)
-    padded, padding = _pad_uneven(x, pads)
-    if any(2 * p > k for p, k in zip(padding, kernel, strict=True)):
-        raise node.error("its padding is more than half of its window")
-    pool = getattr(F, f"avg_pool{axes}d")
-    out = pool(padded, kernel, strides, padding, ceil, include)
-    if include or all(before == after for before, after in pads):
+    pool = getattr(F, f"{'max' if is_max else 'avg'}_pool{len(kernel)}d")
+    ceil, include = bool(node.get("ceil_mode", 0)), bool(node.get("count_include_pad", 0))
+    out = pool(padded, kernel, strides, padding, *((dilations, ceil) if is_max else (ceil, include)))
+    if is_max or include or is_even:
         return out  # type: ignore[no-any-return]
     ones, _ = _pad_uneven(torch.ones(1, 1, *x.shape[2:], dtype=torch.float64), pads)
     return out / pool(ones, kernel, strides, padding, ceil, include)  # type: ignore[no-any-return]
@@ -222,37 +209,16 @@ def _resize_axis(node: Node, x: Tensor, axis: int, length: int, scale: float, tr
         nearest = rounding[node.get("nearest_mode", default)](source)
         return x.index_select(axis, nearest.clamp(0, n - 1).long())
     first, past = source.floor().long(), source - source.floor()
-    if mode == "linear":
-        taps = [(0, 1 - past), (1, past)]
-    else:
-        a, taps = node.number("cubic_coeff_a", -0.75), []
-        for k in (-1, 0, 1, 2):  # cubic interpolation
-            d = (past - k).abs()
-            far = a * (d**3 - 5 * d**2 + 8 * d - 4)
-            taps.append((k, torch.where(d <= 1, (a + 2) * d**3 - (a + 3) * d**2 + 1, far)))
+    a = node.number("cubic_coeff_a", -0.75)
     weights = torch.zeros(length, n, dtype=torch.float64)
-    for k, weight in taps:
+    for k in (0, 1) if mode == "linear" else (-1, 0, 1, 2):
+        d = (past - k).abs()
+        near = 1 - d if mode == "linear" else (a + 2) * d**3 - (a + 3) * d**2 + 1
+        weight = torch.where(d <= 1, near, a * (d**3 - 5 * d**2 + 8 * d - 4))
         inside = (first + k >= 0) & (first + k < n) if node.get("exclude_outside", 0) else torch.tensor(True)
         weights.scatter_add_(1, (first + k).clamp(0, n - 1)[:, None], (weight * inside)[:, None])
     weights = weights / weights.sum(1, keepdim=True)
     return F.linear(x.transpose(axis, -1), weights).transpose(axis, -1)
-
-
-LAYERS: dict[str, Callable[..., Any]] = {
-    "Conv": _conv,
-    "ConvTranspose": _conv_transpose,
-    "BatchNormalization": lambda node, x, scale, bias, mean, var: F.batch_norm(
-        x, mean, var, scale, bias, bool(node.get("training_mode", 0)), eps=node.number("epsilon", 1e-5)
-    ),
-    "MaxPool": _max_pool,
-    "AveragePool": _average_pool,
-    "GlobalAveragePool": lambda node, x: x.mean(list(range(2, x.ndim)), keepdim=True),
-    "GlobalMaxPool": lambda node, x: x.amax(list(range(2, x.ndim)), keepdim=True),
-    "Resize": _resize,
-    "Upsample": _resize,
-    "LayerNormalization": lambda node, x, *_: F.layer_norm(x, x.shape[node.get("axis", -1) :]),
-    "InstanceNormalization": lambda node, x, *_: F.instance_norm(x),
-}
 
 
 # ONNX operators on shapes and axes as torch operations.
@@ -313,11 +279,7 @@ def _from_front(indices: Tensor, n: int) -> Tensor:
 
 def _gather(node: Node, x: Tensor, indices: Tensor) -> Tensor:
     axis = node.get("axis", 0) % x.ndim
-    index = _from_front(indices, x.shape[axis])
-    if index.ndim == 0:
-        return x.select(axis, int(index))
-    out = x.index_select(axis, index.flatten())
-    return out if index.ndim == 1 else out.reshape(*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
+    return x[(slice(None),) * axis + (_from_front(indices, x.shape[axis]),)]
 
 
 def _split(node: Node, x: Tensor, sizes: Tensor | None = None) -> Sequence[Tensor]:
@@ -339,13 +301,6 @@ def _pad(
     if mode not in ("constant", *_PAD_MODES):
         raise node.error(f"padding mode {mode!r} cannot be read")
     return _pad_axes(x, sides, mode, node.get("value", 0.0) if value is None else float(value))
-
-
-def _expand(node: Node, x: Tensor, shape: Tensor) -> Tensor:
-    target = list(node.integers("shape", shape))
-    x = x.reshape(*(1,) * (len(target) - x.ndim), *x.shape) if len(target) > x.ndim else x
-    target = [1] * (x.ndim - len(target)) + target
-    return x.expand(*(n if t == 1 else t for n, t in zip(x.shape, target, strict=True)))
 
 
 def _reduce(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -377,37 +332,6 @@ def _cumulative_sum(node: Node, x: Tensor, axis: Tensor) -> Tensor:
     return total - x if node.get("exclusive", 0) else total
 
 
-SHAPES: dict[str, Callable[..., Any]] = {
-    "Flatten": lambda node, x: x.reshape(prod(x.shape[: node.get("axis", 1)]), prod(x.shape[node.get("axis", 1) :])),
-    "Reshape": _reshape,
-    "Transpose": lambda node, x: x.permute(*node.get("perm", list(reversed(range(x.ndim))))),
-    "Squeeze": _squeeze,
-    "Unsqueeze": _unsqueeze,
-    "Slice": _slice,
-    "Gather": _gather,
-    "Split": _split,
-    "Concat": lambda node, *xs: torch.cat(xs, dim=node.get("axis", 1)),
-    "Pad": _pad,
-    "Shape": lambda node, x: torch.tensor(list(x.shape)[node.get("start", 0) : node.get("end")], dtype=torch.int64),
-    "Size": lambda node, x: torch.tensor(x.numel()),
-    "Expand": _expand,
-    "Tile": lambda node, x, repeats: x.repeat(*node.integers("repeats", repeats)),
-    "ReduceMean": _reduce(torch.mean),
-    "ReduceSum": _reduce(torch.sum),
-    "ReduceMax": _reduce(torch.amax),
-    "ReduceMin": _reduce(torch.amin),
-    "ReduceL1": _reduce(partial(torch.linalg.vector_norm, ord=1)),
-    "ReduceL2": _reduce(torch.linalg.vector_norm),
-    "DepthToSpace": _depth_to_space,
-    "SpaceToDepth": lambda node, x: _transpose_channels(F.pixel_unshuffle(x, node.get("blocksize")), x.shape[1]),
-    "CumSum": _cumulative_sum,
-    "GatherElements": lambda node, x, k: x.gather(node.get("axis", 0), _from_front(k, x.shape[node.get("axis", 0)])),
-    "Trilu": lambda node, x, k=None: (torch.triu if node.get("upper", 1) else torch.tril)(
-        x, 0 if k is None else int(k)
-    ),
-}
-
-
 Operator = Callable[..., Any]
 
 #: ONNX's element types; all that are floating point are read as float64.
@@ -436,9 +360,7 @@ def _matmul(node: Node, a: Tensor, b: Tensor) -> Tensor:
 
 def _prelu(node: Node, x: Tensor, slope: Tensor) -> Tensor:
     """Apply a leaky ReLU with a slope tensor, by torch's PReLU if there is one slope or one per channel."""
-    if slope.numel() == 1:
-        return F.prelu(x, slope.reshape(1))
-    if list(slope.shape) == [*x.shape[1:2], *(1,) * (x.ndim - 2)]:
+    if slope.numel() == 1 or list(slope.shape) == [*x.shape[1:2], *(1,) * (x.ndim - 2)]:
         return F.prelu(x, slope.reshape(-1))
     return torch.relu(x) - slope * torch.relu(-x)
 
@@ -487,8 +409,48 @@ def _softmax(function: Callable[..., Tensor]) -> Operator:
 
 
 OPERATORS: dict[str, Operator] = {
-    **LAYERS,
-    **SHAPES,
+    "Conv": _conv,
+    "ConvTranspose": _conv_transpose,
+    "BatchNormalization": lambda node, x, scale, bias, mean, var: F.batch_norm(
+        x, mean, var, scale, bias, bool(node.get("training_mode", 0)), eps=node.number("epsilon", 1e-5)
+    ),
+    "MaxPool": _pool,
+    "AveragePool": _pool,
+    "GlobalAveragePool": lambda node, x: x.mean(list(range(2, x.ndim)), keepdim=True),
+    "GlobalMaxPool": lambda node, x: x.amax(list(range(2, x.ndim)), keepdim=True),
+    "Resize": _resize,
+    "Upsample": _resize,
+    "LayerNormalization": lambda node, x, *_: F.layer_norm(x, x.shape[node.get("axis", -1) :]),
+    "InstanceNormalization": lambda node, x, *_: F.instance_norm(x),
+    "Flatten": lambda node, x: x.reshape(prod(x.shape[: node.get("axis", 1)]), prod(x.shape[node.get("axis", 1) :])),
+    "Reshape": _reshape,
+    "Transpose": lambda node, x: x.permute(*node.get("perm", list(reversed(range(x.ndim))))),
+    "Squeeze": _squeeze,
+    "Unsqueeze": _unsqueeze,
+    "Slice": _slice,
+    "Gather": _gather,
+    "Split": _split,
+    "Concat": lambda node, *xs: torch.cat(xs, dim=node.get("axis", 1)),
+    "Pad": _pad,
+    "Shape": lambda node, x: torch.tensor(list(x.shape)[node.get("start", 0) : node.get("end")], dtype=torch.int64),
+    "Size": lambda node, x: torch.tensor(x.numel()),
+    "Expand": lambda node, x, shape: x.expand(
+        np.broadcast_shapes(tuple(x.shape), tuple(node.integers("shape", shape)))
+    ),
+    "Tile": lambda node, x, repeats: x.repeat(*node.integers("repeats", repeats)),
+    "ReduceMean": _reduce(torch.mean),
+    "ReduceSum": _reduce(torch.sum),
+    "ReduceMax": _reduce(torch.amax),
+    "ReduceMin": _reduce(torch.amin),
+    "ReduceL1": _reduce(partial(torch.linalg.vector_norm, ord=1)),
+    "ReduceL2": _reduce(torch.linalg.vector_norm),
+    "DepthToSpace": _depth_to_space,
+    "SpaceToDepth": lambda node, x: _transpose_channels(F.pixel_unshuffle(x, node.get("blocksize")), x.shape[1]),
+    "CumSum": _cumulative_sum,
+    "GatherElements": lambda node, x, k: x.gather(node.get("axis", 0), _from_front(k, x.shape[node.get("axis", 0)])),
+    "Trilu": lambda node, x, k=None: (torch.triu if node.get("upper", 1) else torch.tril)(
+        x, 0 if k is None else int(k)
+    ),
     **{name: _plain(getattr(torch, name.lower())) for name in _OF_TORCH.split()},
     **{name: _plain(getattr(F, name.lower())) for name in _OF_FUNCTIONAL.split()},
     "Gemm": _gemm,
