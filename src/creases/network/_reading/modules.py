@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import inspect
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any, NoReturn
 
 import torch
@@ -97,9 +98,7 @@ def read_module(model: nn.Module, input_shape: tuple[int, ...] | None) -> Networ
         warnings.warn(f"{message}: it is read as in eval mode; call model.eval() first", stacklevel=3)
     twin = _copy(model)
     shape = probe_input_shape(twin) if input_shape is None else input_shape
-    return read_function(
-        twin, shape, removal=lambda path: _removal_advice(twin, path), follow=lambda recorder: _follow(twin, recorder)
-    )
+    return read_function(twin, shape, removal=partial(_removal_advice, twin), follow=partial(_follow, twin))
 
 
 def _check_module(model: nn.Module) -> None:
@@ -145,13 +144,26 @@ def _copy(model: nn.Module) -> nn.Module:
 
 
 @contextmanager
-def _follow(model: nn.Module, recorder: Recorder) -> Iterator[None]:
+def follow_modules(
+    model: nn.Module, enter: Callable[[str, nn.Module], Any], leave: Callable[[str, nn.Module, Any], Any]
+) -> Iterator[None]:
+    """Call ``enter(path, module)`` before and ``leave(path, module, output)`` after each run of a model's modules."""
+    handles = []
+    for path, module in model.named_modules():
+        handles.append(module.register_forward_pre_hook(lambda module, _, path=path: enter(path, module)))
+        handles.append(module.register_forward_hook(lambda module, _, out, path=path: leave(path, module, out)))
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _follow(model: nn.Module, recorder: Recorder) -> AbstractContextManager[None]:
     """Keep the recorder's place up to date while the model runs."""
     outer: list[tuple[str, str, bool, str]] = []
-    paths = {module: path for path, module in model.named_modules()}
 
-    def enter(module: nn.Module, args: Any) -> None:
-        path = paths[module]
+    def enter(path: str, module: nn.Module) -> None:
         outer.append((recorder.module, recorder.place, recorder.inside, recorder.builder.path))
         recorder.module = path
         recorder.place = f"{path or 'model'} ({type(module).__name__})"
@@ -160,16 +172,10 @@ def _follow(model: nn.Module, recorder: Recorder) -> Iterator[None]:
             raise ReadError(f"{recorder.place}: {refusal('scaled_dot_product_attention')}")
         recorder.builder.path = recorder.name(path or type(module).__name__.lower()) if recorder.inside else path
 
-    def leave(module: nn.Module, args: Any, out: Any) -> None:
+    def leave(path: str, module: nn.Module, out: Any) -> None:
         recorder.module, recorder.place, recorder.inside, recorder.builder.path = outer.pop()
 
-    handles = [module.register_forward_pre_hook(enter) for module in paths]
-    handles += [module.register_forward_hook(leave) for module in paths]
-    try:
-        yield
-    finally:
-        for handle in handles:
-            handle.remove()
+    return follow_modules(model, enter, leave)
 
 
 def is_torch_layer(module: nn.Module) -> bool:

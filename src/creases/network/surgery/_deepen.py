@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 
 import torch
@@ -97,38 +98,24 @@ def deepen(
 
 def _module_path(survey: Survey, place: Place | str) -> str:
     """Return the path of the nonlinearity's module at a place or path."""
-    name = place.name if isinstance(place, Place) else place
-    modules = dict(survey.twin.named_modules())
-    if not isinstance(name, str) or name not in modules:
-        bends = [path for path in survey.tracker.uses if type(modules[path]) in (*_IDEMPOTENT, *_LEAKY)]
-        raise InputError(
-            "place",
-            "be a place, its name or the path of a nonlinearity",
-            repr(name),
-            f"this model's layers are {', '.join(map(repr, survey.tracker.first)) or 'none'}, its nonlinearities "
-            f"{', '.join(map(repr, bends)) or 'none'}",
-        )
-    if name not in survey.tracker.first:
+    name, tracker = place.name if isinstance(place, Place) else place, survey.tracker
+    if not isinstance(name, str) or name not in tracker.modules:
+        bends = [path for path in tracker.uses if type(tracker.modules[path]) in (*_IDEMPOTENT, *_LEAKY)]
+        listed = [", ".join(map(repr, paths)) or "none" for paths in (tracker.first, bends)]
+        hint = f"this model's layers are {listed[0]}, its nonlinearities {listed[1]}"
+        raise InputError("place", "be a place, its name or the path of a nonlinearity", repr(name), hint)
+    if name not in tracker.first:
         return name
-    passages = dict.fromkeys(
-        passage for passage in survey.tracker.passages.get(name, []) if passage.op in BEND_FUNCTIONS
-    )
+    passages = dict.fromkeys(passage for passage in tracker.passages.get(name, []) if passage.op in BEND_FUNCTIONS)
     if len(passages) != 1:
-        paths = [passage.module or passage.op for passage in passages]
-        raise InputError(
-            "place",
-            "be followed by exactly one nonlinearity",
-            f"{name!r}, followed by {paths or 'none'}",
-            "pass the path of a nonlinearity's module",
-        )
+        got = f"{name!r}, followed by {[passage.module or passage.op for passage in passages] or 'none'}"
+        hint = "pass the path of a nonlinearity's module"
+        raise InputError("place", "be followed by exactly one nonlinearity", got, hint)
     passage = next(iter(passages))
     if not passage.module:
-        raise InputError(
-            "place",
-            "be followed by a nonlinearity that is a module",
-            f"{name!r}, followed by {passage.op} called as a function",
-            "make it a module, for example self.act = torch.nn.ReLU(), and call that",
-        )
+        got = f"{name!r}, followed by {passage.op} called as a function"
+        hint = "make it a module, for example self.act = torch.nn.ReLU(), and call that"
+        raise InputError("place", "be followed by a nonlinearity that is a module", got, hint)
     return passage.module
 
 
@@ -141,13 +128,8 @@ def _check_use(survey: Survey, path: str) -> Use:
         raise InputError("place", "be inside a container", "the model itself", "put it into a torch.nn.Sequential")
     use = survey.tracker.uses.get(path)
     if use is None or use.calls != 1:
-        calls = 0 if use is None else use.calls
-        raise InputError(
-            "place",
-            "be a module that is called once per run",
-            f"{path!r}, called {calls} times",
-            "add a module per call",
-        )
+        got = f"{path!r}, called {use.calls if use else 0} times"
+        raise InputError("place", "be a module that is called once per run", got, "add a module per call")
     if use.axis is None:
         raise InputError("place", "be a module whose output has an axis of units", f"{path!r} of shape {use.shape}")
     return use
@@ -181,12 +163,8 @@ def _copy_bend(bend: nn.Module) -> nn.Module:
         slopes = bend.weight.detach().repeat(1 if n == 1 else 2)
         new.weight = nn.Parameter(slopes, requires_grad=bend.weight.requires_grad)
         return new
-    if isinstance(bend, nn.LeakyReLU):
-        return nn.LeakyReLU(bend.negative_slope, bend.inplace)
-    if isinstance(bend, nn.Hardtanh) and not isinstance(bend, nn.ReLU6):
-        return nn.Hardtanh(bend.min_val, bend.max_val, bend.inplace)
-    assert isinstance(bend, nn.ReLU | nn.ReLU6)
-    return type(bend)(bend.inplace)
+    names = inspect.signature(type(bend)).parameters
+    return type(bend)(**{name: value for name, value in vars(bend).items() if name in names})
 
 
 def _layer(matrix: Tensor, spatial: int, kernel: int) -> nn.Module:
@@ -212,9 +190,8 @@ def _try_parts(survey: Survey, path: str, parts: list[nn.Module]) -> None:
     try:
         outputs = survey.run().outputs
     except Exception as problem:
-        raise InputError(
-            "place", "allow a layer after it", f"{path!r}, with which the model fails: {problem}"
-        ) from None
+        got = f"{path!r}, with which the model fails: {problem}"
+        raise InputError("place", "allow a layer after it", got) from None
     if not same_outputs(survey.tracker.outputs, outputs):
         raise InputError("place", "be used only as a module", f"{path!r}, whose replacement changes the outputs")
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd
 from torch.utils._pytree import tree_leaves, tree_map
 
-from creases.network._reading.modules import is_torch_layer
+from creases.network._reading.modules import follow_modules, is_torch_layer
 from creases.network._reading.operators.names import IDENTITY_FUNCTIONS, MOVES, PERMUTATIONS, QUERIES, words
 from creases.network._reading.traced import RecordedTensor, as_subclass, base_name, function_name
 from creases.network.surgery._place import AFFINE_LAYERS, CARRIER_LAYERS, count_outputs
@@ -141,14 +141,8 @@ class UnitTracker:
 
     def run(self, model: nn.Module, data: Tensor) -> UnitTracker:
         """Run the model on data (batch, *shape), which have no units."""
-        handles = [m.register_forward_hook(self._leave(path)) for path, m in self.modules.items()]
-        for path, m in self.modules.items():
-            handles.append(m.register_forward_pre_hook(lambda *_, path=path: self.within.append(path)))
-        try:
+        with follow_modules(model, lambda path, _: self.within.append(path), self._leave):
             self._finish(model(self.wrap(data.clone(), None, frozenset())))
-        finally:
-            for handle in handles:
-                handle.remove()
         return self
 
     def wrap(self, data: Tensor, units: Tensor | None, owners: Owners) -> TrackedTensor:
@@ -201,16 +195,13 @@ class UnitTracker:
 
     # -- modules ------------------------------------------------------------------------------------------------------
 
-    def _leave(self, path: str) -> Callable[[nn.Module, Any, Any], None]:
-        def leave(module: nn.Module, args: Any, out: Any) -> None:
-            self.within.pop()
-            if is_torch_layer(module) and isinstance(out, TrackedTensor):
-                calls = self.uses[path].calls if path in self.uses else 0
-                with torch._C.DisableTorchFunctionSubclass():
-                    like = as_subclass(out.new_empty(0), Tensor)
-                    self.uses[path] = Use(calls + 1, like, tuple(out.shape), self._axis(out), out.owners)
-
-        return leave
+    def _leave(self, path: str, module: nn.Module, out: Any) -> None:
+        self.within.pop()
+        if is_torch_layer(module) and isinstance(out, TrackedTensor):
+            calls = self.uses[path].calls if path in self.uses else 0
+            with torch._C.DisableTorchFunctionSubclass():
+                like = as_subclass(out.new_empty(0), Tensor)
+                self.uses[path] = Use(calls + 1, like, tuple(out.shape), self._axis(out), out.owners)
 
     def _axis(self, out: TrackedTensor) -> int | None:
         """Return the axis that counts units: channels after a convolution, else features."""

@@ -104,16 +104,12 @@ def _producer_values(model: nn.Module, place: Place, fan_in: Any, bias: Any) -> 
     axis = output_tensors(layer).weight_axis
     unit = tuple(weight.movedim(axis, 0).shape[1:])
     rows = _check_tensor("fan_in", fan_in, weight)
-    if rows.ndim != 1 + len(unit) or tuple(rows.shape[1:]) != unit or not len(rows):
-        expected = "(k, " + ", ".join(map(str, unit)) + ")"
-        raise InputError(
-            "fan_in", f"have shape {expected} with k at least 1 for {place.name!r}", f"{tuple(rows.shape)}"
-        )
+    k = len(rows) if rows.ndim else 0
+    if not k or tuple(rows.shape[1:]) != unit:
+        expected = f"have shape (k, {', '.join(map(str, unit))}) with k at least 1 for {place.name!r}"
+        raise InputError("fan_in", expected, f"{tuple(rows.shape)}")
     values: Values = {(place.name, "weight"): rows.movedim(0, axis)}
-    k = len(rows)
-    offsets = _check_tensor("bias", torch.zeros(k) if bias is None else bias, weight)
-    if tuple(offsets.shape) != (k,):
-        raise InputError("bias", f"have shape ({k},), one for each new unit", f"{tuple(offsets.shape)}")
+    offsets = _check_tensor("bias", torch.zeros(k) if bias is None else bias, weight, [(k,)], ", one for each new unit")
     if layer.bias is not None:
         values[place.name, "bias"] = offsets
     elif offsets.count_nonzero():
@@ -146,10 +142,8 @@ def _columns(model: nn.Module, link: Link, fan_out: Any, k: int) -> Tensor:
     out, _, *kernel = weight.movedim(axis, 1).shape
     m = link.per_unit
     shapes = [(out, k * m, *kernel)] if m == 1 else [(out, k, m, *kernel), (out, k * m, *kernel)]
-    columns = weight.new_zeros(shapes[0]) if fan_out is None else _check_tensor("fan_out", fan_out, weight)
-    if tuple(columns.shape) not in shapes:
-        expected = " or ".join(map(str, shapes))
-        raise InputError("fan_out", f"have shape {expected} for {link.path!r}", f"{tuple(columns.shape)}")
+    zeros = weight.new_zeros(shapes[0])
+    columns = _check_tensor("fan_out", zeros if fan_out is None else fan_out, weight, shapes, f" for {link.path!r}")
     return columns.reshape(shapes[-1]).movedim(1, axis)
 
 
@@ -167,18 +161,16 @@ def _carrier_entries(model: nn.Module, place: Place, carriers: Mapping[str, Any]
             raise InputError("carriers", f"name tensors of the batch norms and PReLUs behind {place.name!r}", repr(key))
         link, name = known[key]
         tensor = getattr(get_layer(model, link.path), name)
-        values[link.path, name] = _check_tensor("carriers", entries, tensor)
-        shape = (k * link.per_unit,)
-        if tuple(values[link.path, name].shape) != shape:
-            got = f"{tuple(values[link.path, name].shape)}"
-            raise InputError("carriers", f"have shape {shape} for {key!r}", got)
+        values[link.path, name] = _check_tensor("carriers", entries, tensor, [(k * link.per_unit,)], f" for {key!r}")
         if name == "running_var" and bool((values[link.path, name] < 0).any()):
             raise InputError("carriers", f"have nonnegative variances for {key!r}")
     return values
 
 
-def _check_tensor(name: str, value: Any, like: Tensor) -> Tensor:
-    """Return an argument as a detached, finite tensor of a parameter's dtype and device."""
+def _check_tensor(
+    name: str, value: Any, like: Tensor, shapes: Sequence[tuple[int, ...]] = (), what: str = ""
+) -> Tensor:
+    """Return an argument as a detached, finite tensor of a parameter's dtype and device, of one of some shapes."""
     try:
         plain = value.copy() if isinstance(value, np.ndarray) else value  # torch takes no negative strides
         tensor = torch.as_tensor(plain).detach().to(like.device, like.dtype)
@@ -186,4 +178,7 @@ def _check_tensor(name: str, value: Any, like: Tensor) -> Tensor:
         raise InputError(name, "be an array of numbers", f"{type(value).__name__} ({problem})") from None
     if not torch.isfinite(tensor).all():
         raise InputError(name, "be finite", "NaN or infinite entries")
+    if shapes and tuple(tensor.shape) not in shapes:
+        expected = f"have shape {' or '.join(map(str, shapes))}{what}"
+        raise InputError(name, expected, f"{tuple(tensor.shape)}")
     return tensor
