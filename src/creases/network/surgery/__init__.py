@@ -1,15 +1,6 @@
 """Parts of the edits of torch modules in :mod:`creases.network`: coupled channels, layers, costs, optimizer state."""
 
 from creases.network.surgery._certificate import apply_and_measure, count_parameters, evaluation_mode
-from creases.network.surgery._channel_group import (
-    ChannelGroup,
-    ChannelGroups,
-    FixedChannels,
-    count_multiply_adds,
-    saved_multiply_adds,
-    saved_parameters,
-    union_channels,
-)
 from creases.network.surgery._channel_groups import channel_groups
 from creases.network.surgery._edits import (
     check_optimizer,
@@ -21,12 +12,19 @@ from creases.network.surgery._edits import (
 from creases.network.surgery._place import (
     AFFINE_LAYERS,
     PRELU_SLOPE,
+    ChannelGroup,
+    ChannelGroups,
+    FixedChannels,
     Link,
     UnitTensors,
+    count_multiply_adds,
     count_outputs,
     get_layer,
     input_tensors,
     output_tensors,
+    saved_multiply_adds,
+    saved_parameters,
+    union_channels,
 )
 from creases.network.surgery._places import find_place
 from creases.network.surgery._remove import masked_channels, remove_channels

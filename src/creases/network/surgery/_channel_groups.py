@@ -8,14 +8,18 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from creases.network.surgery._certificate import same_outputs
-from creases.network.surgery._channel_group import ChannelGroup, ChannelGroups, Channels, FixedChannels, union_channels
 from creases.network.surgery._edits import unwrap_module, without_side_effects
 from creases.network.surgery._place import (
     AFFINE_LAYERS,
+    ChannelGroup,
+    ChannelGroups,
+    Channels,
+    FixedChannels,
     count_outputs,
     fixed_tensor_reason,
     input_tensors,
     output_tensors,
+    union_channels,
 )
 from creases.network.surgery._places import Survey, first_line
 from creases.network.surgery._remove import apply_removal, masked_channels

@@ -29,8 +29,8 @@ from creases.network.surgery._place import (
     input_tensors,
     output_tensors,
     plan_addition,
+    saved_parameters,
     shared_parameters,
-    unit_cost,
 )
 from creases.network.surgery._tracking import BEND_FUNCTIONS, UnitTracker
 
@@ -109,7 +109,6 @@ class Survey:
         passages = self.tracker.passages.get(name, [])
         links, lost = self._links(self.tracker, name, width)
         carriers, consumers = self._separate_carriers(links)
-        reason = self._reason(name, links, lost) or ("" if consumers else "no layer reads its units")
         place = Place(
             name=name,
             width=width,
@@ -118,10 +117,12 @@ class Survey:
             between=tuple(dict.fromkeys(passage.module or passage.op.strip("_") for passage in passages)),
             carriers=carriers,
             consumers=consumers,
-            cost=0 if reason else unit_cost(self.twin, name, links),
-            reason=reason,
+            cost=0,
+            reason=self._reason(name, links, lost) or ("" if consumers else "no layer reads its units"),
         )
-        return place if reason else self._try_wider(place)
+        if place.reason:
+            return place
+        return self._try_wider(replace(place, cost=saved_parameters(self.twin, [place.group([0])])))
 
     def _links(self, tracker: UnitTracker, name: str, width: int) -> tuple[tuple[Link, ...], str]:
         """Return the layers that read the units, and the first of them whose columns cannot be assigned to units."""

@@ -14,15 +14,16 @@ from torch.optim import Optimizer
 from creases.errors import InputError
 from creases.network.surgery import _edits as optimizers
 from creases.network.surgery._certificate import Certificate, certify_edit
-from creases.network.surgery._channel_group import ChannelGroup, union_channels
 from creases.network.surgery._edits import Edit, Plan, plan_edits, unwrap_module
 from creases.network.surgery._place import (
     AFFINE_LAYERS,
+    ChannelGroup,
     Place,
     count_outputs,
     get_layer,
     input_tensors,
     output_tensors,
+    union_channels,
 )
 from creases.network.surgery._places import find_place
 
@@ -62,11 +63,7 @@ def remove(
     place = find_place(model, place, input_shape, X)
     optimizers.check_optimizer(optimizer, model)
     removed = _check_units(units, place)
-    carriers, readers = (
-        {link.path: tuple(link.columns(place.width)[removed].flatten().tolist()) for link in links}
-        for links in (place.carriers, place.consumers)
-    )
-    groups = [ChannelGroup({place.name: tuple(removed)}, carriers, readers)]
+    groups = [place.group(removed)]
     columns = [weight.index_select(axis, columns) for _, weight, axis, columns in _columns(model, groups)]
     return certify_edit(
         model,

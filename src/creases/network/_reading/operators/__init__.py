@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from creases.network._reading.operators import arithmetic, bends, layers, masks, pooling, shapes
+from creases.network._reading.operators import arithmetic, bends, layers, masks, shapes
 
 #: For each operation the function ``handler(builder, *arguments)`` that adds its steps. The arguments are those of the
 #: torch function, with values in place of traced tensors.
 HANDLERS = {
     **arithmetic.HANDLERS,
     **layers.HANDLERS,
-    **pooling.HANDLERS,
     **shapes.HANDLERS,
     **bends.HANDLERS,
     **masks.HANDLERS,
