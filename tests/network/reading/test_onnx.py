@@ -635,3 +635,17 @@ def test_the_same_network_is_read_from_every_opset(opset: int) -> None:
     g, c, m, v = (constants[name][:, None, None] for name in "gcmv")
     h = np.clip((h - m) / np.sqrt(v + 1e-5) * g + c, -0.5, 1.0)
     np.testing.assert_allclose(net(x), h.mean(2).sum(2) @ constants["d"].T, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("reduction", ["ReduceMax", "ReduceSum", "ReduceMean"])
+def test_a_list_in_a_file_for_one_sample_is_stacked_before_its_batch_axis(reduction: str) -> None:
+    """Exporters write ``torch.stack`` as a concatenation along a new first axis."""
+    nodes = [node("Relu", "x", "r"), node("Unsqueeze", "x", "x0", axes=[0]), node("Unsqueeze", "r", "r0", axes=[0])]
+    nodes += [node("Concat", "x0 r0", "list", axis=0), node(reduction, "list", axes=[0], keepdims=0)]
+    net = creases.read(model(nodes, [1, 5], opset=11))
+    x = RNG.normal(size=(4, 5))
+    reduce = {"ReduceMax": np.max, "ReduceSum": np.sum, "ReduceMean": np.mean}[reduction]
+    np.testing.assert_allclose(net(x), reduce([x, np.maximum(x, 0)], axis=0), rtol=1e-12)
+    for batch in (1, 2):
+        with pytest.raises(ReadError, match="acts along the batch axis"):
+            creases.read(model([node("Concat", "x x", axis=0)], [batch, 5], opset=11))

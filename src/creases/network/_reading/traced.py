@@ -219,7 +219,9 @@ class Recorder:
             except ReadError as problem:
                 why = self._message(base, str(problem))
                 with suppress(ReadError):
-                    if base == "stack" and all(isinstance(t.value, Value) for t in traced):  # before the batch axis
+                    # A list put before the batch axis, which files for a single sample join along it.
+                    of_one = "cat" in base and self.builder.batch == 1 and {t.shape[1:2] for t in traced} == {(1,)}
+                    if (base == "stack" or of_one) and all(isinstance(t.value, Value) for t in traced):
                         value = self._translate(func, base, (args[0] if args else kwargs["tensors"], 1), {})
                         func, args, kwargs = torch.transpose, (self.wrap(value.example, value), 0, 1), {}
                         moves, traced = True, [args[0]]
