@@ -16,8 +16,7 @@ piece, the affine function ``J x + y`` that holds there.
 
 from creases._program._pieces import Piece
 from creases._program._program import PointsLike
-from creases.network._describe import describe_piece
-from creases.network._network import Network
+from creases.network._network import Network, describe_piece
 from creases.network._read import NetworkLike, as_network, read
 from creases.network.surgery._certificate import Certificate
 from creases.network.surgery._deepen import deepen

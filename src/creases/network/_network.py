@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from creases._display import to_html
-from creases._document import Document
+from creases._document import Document, facts, table
 from creases._program._pieces import (
     Piece,
     forward,
@@ -25,9 +25,9 @@ from creases._program._pieces import (
 )
 from creases._program._program import PointsLike, Program
 from creases._schema import instance
+from creases._text import plural
 from creases._validation import check_arguments, check_index
 from creases.errors import InputError
-from creases.network._describe import describe_network
 from creases.network._formats.safetensors import program_from_bytes, program_to_bytes, save_program
 from creases.network._formats.torch_module import to_module
 
@@ -55,7 +55,28 @@ class Network(Program):
 
     def describe(self) -> Document:
         """Return the network's shapes, and its bends in order with the number of their units."""
-        return describe_network(self)
+        rows = []
+        for k, i in enumerate(self.bends[:BENDS]):
+            step = self.steps[i]
+            kind = "ReLU" if step.op == "relu" else f"choice among {self.candidates[k]}"
+            kind = "leaky ReLU" if step.op == "relu" and "leak" in step.tensors else kind
+            units = int(self.unit_starts[k + 1] - self.unit_starts[k])
+            rows.append([str(k), step.path, kind, "×".join(map(str, step.shape)), f"{units:,}"])
+        numbers = [part for step in self.steps for part in step.tensors.values() if part.is_floating_point()]
+        about = {
+            "inputs": "×".join(map(str, self.input_shape)) or "1",
+            "outputs": "×".join(map(str, self.output_shape)) or "1",
+            "units": f"{self.n_units:,}",
+            "parameters": f"{sum(part.numel() for part in numbers):,}",
+            "precision": str(self.dtype).removeprefix("torch.")
+            + ("" if self.device.type == "cpu" else f", {self.device}"),
+        }
+        heads = ("bend", "place", "kind", "shape", "units")
+        more = {"note": f"… and {len(self.bends) - BENDS} more"} if len(self.bends) > BENDS else {}
+        bends = (
+            table("Bends", heads, rows, **more) if rows else {"title": "Bends", "text": "None: one affine function."}
+        )
+        return Document("Network", "", [facts("Shapes", about.items()), bends], about)
 
     def _repr_html_(self) -> str:
         return to_html(self)
@@ -174,3 +195,32 @@ class Network(Program):
 
 def _like(value: Tensor, x: PointsLike) -> Any:
     return value if isinstance(x, Tensor) else value.detach().cpu().numpy()
+
+
+# What is said of a network and of a piece of one: shapes, bends, coefficients.
+
+#: Rows and columns of coefficients, and bends, that are listed at most.
+MATRIX, BENDS = 8, 100
+
+
+def describe_piece(piece: Piece) -> Document:
+    """Return the coefficients ``J x + y`` as a table; of a batch the shapes and the first."""
+    J, y = (part.detach().cpu().numpy() if hasattr(part, "detach") else np.asarray(part) for part in piece)
+    text = ""
+    if J.ndim > 2:
+        count = int(np.prod(J.shape[:-2]))
+        shapes = f"J {'×'.join(map(str, J.shape))}, y {'×'.join(map(str, y.shape))}"
+        text = f"{plural(count, 'affine function')} ({shapes})" + ("; the first:" if count else ".")
+        if not count:
+            return Document("Piece", text)
+        J, y = J.reshape(-1, *J.shape[-2:])[0], y.reshape(-1, y.shape[-1])[0]
+    J, y = np.atleast_2d(J), np.atleast_1d(y)
+    shown = min(J.shape[1], MATRIX)
+    rest = ["…"] if J.shape[1] > shown else []
+    rows = [
+        [f"output {k}", *(f"{value:.4g}" for value in J[k, :shown].tolist()), *rest, f"{float(y[k]):.4g}"]
+        for k in range(min(len(y), MATRIX))
+    ]
+    more = {"note": f"… and {len(y) - MATRIX} more"} if len(y) > MATRIX else {}
+    coefficients = table("Coefficients", ["", *(f"x{i}" for i in range(shown)), *rest, "offset"], rows, **more)
+    return Document("Piece: J x + y", text, [coefficients])

@@ -77,7 +77,7 @@ def read(
 
         return read_module(model, shape)
     elif _is_onnx(model):
-        from creases.network._reading.onnx import read_onnx
+        from creases.network._reading.onnx.graph import read_onnx
 
         return read_onnx(model, shape, max_memory=max_memory)
     elif isinstance(model, str | Path):

@@ -93,7 +93,15 @@ def _result_bytes(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> int
         case "mm" | "addmm" | "bmm" | "baddbmm":  # the last two operands are multiplied
             entries = prod(tensors[-2].shape[:-1]) * tensors[-1].shape[-1]
         case "convolution":
-            entries = prod(max(size, 0) for size in _convolution_shape(*args))
+            weight, (strides, pads, dilations, transposed, output_pads, groups) = args[1], args[3:]
+            reach = [d * (k - 1) for d, k in zip(dilations, weight.shape[2:], strict=True)]
+            axes = zip(args[0].shape[2:], reach, strides, pads, output_pads, strict=True)
+            if transposed:
+                sizes = [(n - 1) * s - 2 * p + r + o + 1 for n, r, s, p, o in axes]
+            else:
+                sizes = [(n + 2 * p - r - 1) // s + 1 for n, r, s, p, _ in axes]
+            channels = weight.shape[1] * groups if transposed else len(weight)
+            entries = len(args[0]) * channels * prod(max(size, 0) for size in sizes)
         case "constant_pad_nd":  # of the last axes first
             more = [before + after for before, after in zip(args[1][::2], args[1][1::2], strict=True)]
             entries = prod(max(n + k, 0) for n, k in zip_longest(tensors[0].shape[::-1], more, fillvalue=0))
@@ -109,25 +117,6 @@ def _result_bytes(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> int
         case _ if not tensors and isinstance(x, list | tuple):  # a new tensor of this size
             entries = prod(x)
     return 8 * int(entries)
-
-
-def _convolution_shape(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    strides: Any,
-    pads: Any,
-    dilations: Any,
-    transposed: bool,
-    output_pads: Any,
-    groups: int,
-) -> tuple[int, ...]:
-    """Return the shape (b, channels, *sizes) of a convolution."""
-    reach = [d * (k - 1) for d, k in zip(dilations, weight.shape[2:], strict=True)]
-    axes = zip(x.shape[2:], reach, strides, pads, output_pads, strict=True)
-    if transposed:
-        return (len(x), weight.shape[1] * groups, *((n - 1) * s - 2 * p + r + o + 1 for n, r, s, p, o in axes))
-    return (len(x), len(weight), *((n + 2 * p - r - 1) // s + 1 for n, r, s, p, _ in axes))
 
 
 def _tensors(tree: Any) -> list[Tensor]:

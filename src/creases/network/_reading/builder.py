@@ -52,13 +52,15 @@ class ProgramBuilder:
         """Return an error that says why an operation cannot be read; the reader adds its place."""
         return ReadError(why)
 
-    def emit(self, op: str, inputs: Sequence[Value], options: dict[str, Any] | None = None, **tensors: Tensor) -> Value:
+    def emit(
+        self, op: str, inputs: Sequence[Value], options: dict[str, Any] | None = None, **parts: Tensor | None
+    ) -> Value:
         """Add a step and run it on the examples; the batch axes of several inputs must line up."""
         if len({len(value.shape) for value in inputs}) > 1:
             shapes = " and ".join(f"(batch, *{value.shape})" for value in inputs)
             why = f"values of shapes {shapes} have different numbers of axes, so their batch axes do not line up"
             raise self.error(why)
-        tensors = {name: _detached_copy(tensor) for name, tensor in tensors.items()}
+        tensors = {name: _detached_copy(tensor) for name, tensor in parts.items() if tensor is not None}
         for name, tensor in tensors.items():
             if not torch.isfinite(tensor).all():
                 raise self.error(f"the {name} of this step has NaN or infinite entries; weights must be finite")
@@ -109,8 +111,8 @@ class ProgramBuilder:
     def scale(self, x: Value, factor: Const, offset: Tensor | None = None) -> Value:
         """Add ``factor x + offset``; a factor of 1 without offset adds no step."""
         c = self.constant(factor, x)
-        if offset is None:
-            return x if bool((c == 1).all()) and _broadcast(c, x) == x.shape else self.emit("scale", [x], factor=c)
+        if offset is None and bool((c == 1).all()) and _broadcast(c, x) == x.shape:
+            return x
         return self.emit("scale", [x], factor=c, offset=offset)
 
     def shift(self, x: Value, c: Const, sign: int = 1) -> Value:
@@ -172,8 +174,6 @@ class ProgramBuilder:
 
     def linear(self, x: Value, weight: Tensor, bias: Tensor | None = None) -> Value:
         """Apply ``weight`` (out, in) along the last axis."""
-        if bias is None:
-            return self.emit("linear", [x], weight=weight)
         return self.emit("linear", [x], weight=weight, offset=bias)
 
     def dense(self, x: Value, function: Callable[[Tensor], Tensor], max_entries: int = 2**24) -> Value:

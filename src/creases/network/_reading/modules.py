@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any, NoReturn
@@ -19,7 +19,7 @@ from creases.errors import InputError, ReadError
 from creases.network._network import Network
 from creases.network._reading.functions import read_function
 from creases.network._reading.operators.names import refusal, words
-from creases.network._reading.traced import Recorder, function_name
+from creases.network._reading.traced import Function, RecordedTensor, Recorder, as_subclass, function_name
 
 # Inferring the shape of a model's input from its first layer.
 
@@ -32,31 +32,24 @@ _ELEMENTWISE = words(
 )
 
 
-class _WidthFound(Exception):
-    def __init__(self, width: int) -> None:
-        self.width = width
+class _Probe:
+    """Follows an input of unknown shape until a linear layer determines its width."""
 
+    width = 0
 
-class _Probe(Tensor):
-    """An input of unknown shape, until a linear layer determines its width."""
-
-    @classmethod
-    def __torch_function__(
-        cls, func: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def operation(self, func: Function, args: tuple[Any, ...], kwargs: dict[str, Any], probes: list[Any]) -> Any:
+        """Return the input itself for a function of its entries, or an answer to a query."""
         name = function_name(func)
-        kwargs = kwargs or {}
         weight = kwargs.get("weight", args[1] if len(args) > 1 else None)
-        if name == "linear" and isinstance(weight, Tensor):
-            raise _WidthFound(weight.shape[1])
-        if name == "matmul" and isinstance(weight, Tensor) and not isinstance(weight, _Probe):
-            raise _WidthFound(weight.shape[0])
+        if name in ("linear", "matmul") and isinstance(weight, Tensor) and not isinstance(weight, RecordedTensor):
+            self.width = weight.shape[1 if name == "linear" else 0]
+            raise StopIteration
         if name in ("size", "shape"):
             return 2 if len(args) > 1 and args[1] == 0 else (2,)
         if name in ("dim", "ndim"):
             return 2
         if name in _ELEMENTWISE:
-            return next(arg for arg in args if isinstance(arg, _Probe))
+            return probes[0]
         if name.startswith("conv") and isinstance(weight, Tensor):
             channels = weight.shape[1] * (args[6] if len(args) > 6 else 1)
             example = (channels, *(32,) * (weight.ndim - 2))
@@ -66,15 +59,16 @@ class _Probe(Tensor):
 
 def probe_input_shape(model: nn.Module) -> tuple[int, ...]:
     """Return the input shape of a model whose first layer is Linear; raise an InputError for others."""
+    x = as_subclass(torch.empty(2), RecordedTensor)
+    probe = x.recorder = _Probe()
     try:
-        model(torch.empty(2).as_subclass(_Probe))
-    except _WidthFound as result:
-        return (result.width,)
+        model(x)
     except InputError:
         raise
     except Exception:
-        _ask("does not run on an input of unknown shape")
-    _ask("has no linear layer", (2,))
+        if not probe.width:
+            _ask("does not run on an input of unknown shape")
+    return (probe.width,) if probe.width else _ask("has no linear layer", (2,))
 
 
 def _ask(reason: str, example: tuple[int, ...] = (3, 32, 32)) -> NoReturn:

@@ -22,7 +22,7 @@ from creases._program._program import LINKS
 from creases.errors import ReadError
 from creases.network._reading.builder import ProgramBuilder, Value
 from creases.network._reading.operators import HANDLERS
-from creases.network._reading.operators.masks import OF_MASKS, Mask
+from creases.network._reading.operators.bends import OF_MASKS, Mask
 from creases.network._reading.operators.names import (
     ALONG_AXES,
     CONDITIONS,

@@ -30,16 +30,10 @@ MAX_NODES = 1_000_000
 def check_inlining(model: Any, source: str) -> None:
     """Refuse a model whose functions have too many nodes in all, or call themselves, before they are inlined."""
     functions = {(each.domain, each.name): each.node for each in model.functions}
-    calling: list[tuple[str, str]] = []
 
     @cache
     def size(key: tuple[str, str]) -> int:
-        if key in calling:
-            raise ReadError(f"cannot read {source}: its function {key[1]!r} calls itself")
-        calling.append(key)
-        total = count(functions[key])
-        calling.pop()
-        return total
+        return count(functions[key])
 
     def count(nodes: Any) -> int:
         keys = [(node.domain, node.op_type) for node in nodes]
@@ -48,7 +42,7 @@ def check_inlining(model: Any, source: str) -> None:
     try:
         total = count(model.graph.node)
     except RecursionError:
-        raise ReadError(f"cannot read {source}: its functions are nested too deeply") from None
+        raise ReadError(f"cannot read {source}: its functions call themselves, or are nested too deeply") from None
     if total > MAX_NODES:
         raise ReadError(f"cannot read {source}: its functions unfold to {total:,} nodes, more than {MAX_NODES:,}")
 
@@ -142,12 +136,19 @@ class Graph:
         return Node(node.op_type, name, tuple(node.input), tuple(node.output), attributes, self.opset)
 
     def _constant(self, tensor: Any, what: str) -> Tensor:
-        """Return a tensor of the file."""
+        """Return a tensor of the file; floating point as float64."""
         try:
-            array = _onnx().numpy_helper.to_array(tensor)
+            array = np.array(_onnx().numpy_helper.to_array(tensor))
         except (TypeError, ValueError, KeyError, IndexError, OverflowError, MemoryError) as problem:
             raise FileError(f"{self.source}, {what}: it is damaged: {problem}") from None
-        return constant(array, what)
+        if array.dtype.kind == "f" or str(array.dtype) in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
+            array = array.astype(np.float64)
+            if not np.isfinite(array).all() and array.size > 1:
+                raise InputError("model", "have finite weights", f"NaN or infinite entries in {what}")
+        try:
+            return torch.from_numpy(array)
+        except TypeError:  # such as the four-bit integers of quantized weights
+            raise ReadError(f"cannot read {what}: its type is {array.dtype}; export the model in float32") from None
 
     # -- shapes -------------------------------------------------------------------------------------------------------
 
@@ -209,19 +210,6 @@ class Graph:
             "Cut the file before it: onnx.utils.extract_model(path, new_path, "
             f"[{self.input.name!r}], [{before!r}]), and read the new file."
         )
-
-
-def constant(array: Any, what: str) -> Tensor:
-    """Return an array of the file as a tensor; floating point as float64."""
-    array = np.array(array)
-    if array.dtype.kind == "f" or str(array.dtype) in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
-        array = array.astype(np.float64)
-        if not np.isfinite(array).all() and array.size > 1:
-            raise InputError("model", "have finite weights", f"NaN or infinite entries in {what}")
-    try:
-        return torch.from_numpy(array)
-    except TypeError:  # such as the four-bit integers of quantized weights
-        raise ReadError(f"cannot read {what}: its type is {array.dtype}; export the model in float32") from None
 
 
 def _compare_with_reference(model: Any, net: Network, graph: Graph, batch: int) -> None:

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from creases.network._reading.operators import arithmetic, bends, layers, masks, shapes
+from creases.network._reading.operators import affine, bends, layers
 
 #: For each operation the function ``handler(builder, *arguments)`` that adds its steps. The arguments are those of the
 #: torch function, with values in place of traced tensors.
-HANDLERS = {
-    **arithmetic.HANDLERS,
-    **layers.HANDLERS,
-    **shapes.HANDLERS,
-    **bends.HANDLERS,
-    **masks.HANDLERS,
-}
+HANDLERS = affine.HANDLERS | layers.HANDLERS | bends.HANDLERS

@@ -49,8 +49,8 @@ def convolution(
             input = pad(builder, input, [n for each in reversed(total) for n in (each // 2, each - each // 2)])
             arguments["padding"] = 0
     options = {name: sizes(n, axes) for name, n in arguments.items()} | {"groups": int(arguments["groups"])}
-    offset = {} if bias is None else {"offset": bias.reshape(-1, *(1,) * axes)}
-    return builder.emit(op, [input], options, weight=weight, **offset)
+    offset = None if bias is None else bias.reshape(-1, *(1,) * axes)
+    return builder.emit(op, [input], options, weight=weight, offset=offset)
 
 
 def batch_norm(
