@@ -304,6 +304,34 @@ def test_a_stored_model_predicts_the_same_and_reports_the_same_cells(model, fram
     assert encoded.X[0, 1] == 9
 
 
+def test_the_words_of_a_text_are_read_as_tags_if_it_is_said():
+    rng = np.random.default_rng(0)
+    words = np.array(["old", "new", "house", "garden", "quiet", "street", "with", "station", "roof"])
+    has = np.array([rng.permutation(9) < 4 for _ in range(300)])
+    texts = [f"{' '.join(rng.permutation(words[row])).capitalize()}, no. {k}." for k, row in enumerate(has)]
+    table = pd.DataFrame({"remarks": texts})
+    table = table.assign(x=rng.uniform(size=300), y=2.0 * has[:, 3] + rng.normal(0, 0.2, 300))
+    with pytest.warns(creases.errors.ColumnWarning, match="kinds={'remarks': 'tags'}"):
+        creases.fit_table(table, "y")
+    model = creases.fit_table(table, "y", kinds={"remarks": "tags"})
+    assert model.predict([{"remarks": "A garden!", "x": 0.5}, {"remarks": "No.", "x": 0.5}]).round() == pytest.approx(
+        [2, 0]
+    )
+
+
+def test_new_codes_are_predicted_by_their_beginning():
+    """Beside effects of whole codes, those of their beginnings could have the other sign."""
+    rng = np.random.default_rng(1)
+    major, patch = rng.integers(1, 6, 2000), rng.integers(0, 400, 2000)
+    effect = rng.normal(0, 1, 6)
+    version = [f"{a}.0.{b}" for a, b in zip(major, patch, strict=True)]
+    table = pd.DataFrame({"version": version, "x": rng.uniform(size=2000)})
+    table = table.assign(y=effect[major] + table["x"] + rng.normal(0, 0.3, 2000))
+    model = creases.fit_table(table, "y")
+    new = pd.DataFrame({"version": [f"{a}.0.999" for a in range(1, 6)], "x": 0.5})
+    assert np.abs(model.predict(new) - effect[1:] - 0.5).max() < 0.2
+
+
 def test_lists_tags_and_codes_are_read_in_parts():
     n = 60
     cells = {

@@ -38,8 +38,8 @@ _TAGS = (";", "|", ",")
 #: Different values of a column of lists or codes at least; numbers of a list, and tags of a column, at most.
 LEAST_LEVELS, MOST_NUMBERS, MOST_TAGS = 21, 8, 100
 
-#: Rows that a tag is in at least, and the beginning of a code on average.
-TAG_ROWS, CODE_ROWS = 3, 5
+#: Rows that a tag is in at least, and a word of a text, and the beginning of a code on average.
+TAG_ROWS, WORD_ROWS, CODE_ROWS = 3, 10, 5
 
 _NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([a-zµ°\"'%]{0,4})", re.IGNORECASE)
 _CODE = re.compile(r"[+(]?(?=.*\d)[A-Z0-9][A-Z0-9()./:_ -]{1,40}", re.ASCII)
@@ -94,7 +94,9 @@ def split_numbers(text: str, by: str) -> list[str]:
 
 
 def split_tags(text: str, by: str) -> set[str]:
-    """Return the tags of a cell."""
+    """Return the tags of a cell, or with a space its words in small letters."""
+    if by == " ":
+        return {*re.findall(r"\w(?:[\w'-]*\w)?", text.lower())}
     return {tag for piece in text.split(by) if (tag := piece.strip())}
 
 
@@ -123,6 +125,7 @@ def find_parts(
         texts = known.present.tolist() if column.is_text else [format_level(x) for x in known.present]
         finders = [find for name, find in _FINDERS.items() if kind in (None, name)]
         parts = next((parts for find in finders if (parts := find(known.name, texts, is_short))), {})
+        parts = parts or (_find_words(known.name, texts) if kind == "tags" else {})
         if parts and (kind is not None or not column.is_text or are_names(known)):
             for name, part in parts.items():
                 found.append(replace(part.cells(column, marks), name=unused_name(name, used), part=part))
@@ -152,6 +155,14 @@ def _find_tags(name: str, texts: Sequence[str], is_short: bool) -> dict[str, Par
         if 1 < len(common) < len(cells) and fits >= WELL * len(texts) and max(map(len, cells)) > 1:
             return {f"{name}: {tag}": Part(name, "tags", by, tag=tag) for tag in sorted(common)}
     return {}
+
+
+def _find_words(name: str, texts: Sequence[str]) -> dict[str, Part]:
+    """Return the most frequent words of texts, as tags."""
+    counts = Counter(word for text in texts for word in split_tags(text, " "))
+    least = max(WORD_ROWS, len(texts) // 200)
+    words = sorted(word for word, count in counts.most_common(MOST_TAGS) if count >= least)
+    return {f"{name}: {word}": Part(name, "tags", " ", tag=word) for word in words}
 
 
 def _find_code(name: str, texts: Sequence[str], is_short: bool) -> dict[str, Part]:

@@ -406,7 +406,9 @@ def warn_of_columns(encoding: TableEncoding | None) -> None:
         return
     texts = []
     if encoding.ignored:
-        texts.append(f"left out: {encoding.ignored}; use a column by inputs=[...], or name it in drop=[...]")
+        prose = next((each.name for each in encoding.columns if each.kind.left_out and each.kind.kind == "text"), None)
+        words = f", read the words of a text by kinds={{{prose!r}: 'tags'}}" if prose else ""
+        texts.append(f"left out: {encoding.ignored}; use a column by inputs=[...]{words}, or name it in drop=[...]")
     texts += [f"{text}; leave it out with drop=[{name!r}]" for name, text in encoding.doubtful.items()]
     frame, level = sys._getframe(0), 1  # of the code that called this package
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
