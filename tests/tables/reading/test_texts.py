@@ -321,15 +321,14 @@ def test_the_words_of_a_text_are_read_as_tags_if_it_is_said():
 
 def test_new_codes_are_predicted_by_their_beginning():
     """Beside effects of whole codes, those of their beginnings could have the other sign."""
-    rng = np.random.default_rng(1)
-    major, patch = rng.integers(1, 6, 2000), rng.integers(0, 400, 2000)
-    effect = rng.normal(0, 1, 6)
-    version = [f"{a}.0.{b}" for a, b in zip(major, patch, strict=True)]
+    rng = np.random.default_rng(0)
+    major, minor, patch = rng.integers(1, 6, 2000), rng.integers(8, size=2000), rng.integers(30, size=2000)
+    effect = rng.normal(0, 1, 6)[:, None] + rng.normal(0, 0.5, (6, 8))
+    version = [f"{a}.{b}.{c}" for a, b, c in zip(major, minor, patch, strict=True)]
     table = pd.DataFrame({"version": version, "x": rng.uniform(size=2000)})
-    table = table.assign(y=effect[major] + table["x"] + rng.normal(0, 0.3, 2000))
-    model = creases.fit_table(table, "y")
-    new = pd.DataFrame({"version": [f"{a}.0.999" for a in range(1, 6)], "x": 0.5})
-    assert np.abs(model.predict(new) - effect[1:] - 0.5).max() < 0.2
+    table = table.assign(y=effect[major, minor] + table["x"] + rng.normal(0, 0.3, 2000))
+    new = pd.DataFrame({"version": [f"{a}.{b}.99" for a in range(1, 6) for b in range(8)], "x": 0.5})
+    assert np.abs(creases.fit_table(table, "y").predict(new) - effect[1:].ravel() - 0.5).max() < 0.3
 
 
 def test_lists_tags_and_codes_are_read_in_parts():
