@@ -21,7 +21,6 @@ HASH_OF_5 = "01d5ca9aa79a6d6f94fce103e3d6ba09e8e350f48656c9c3f4a366e48c3fa2df"
 
 
 def swaps(f, n):
-    """The swaps of a function, whose weights have been seen to attain them."""
     found = boolean.swaps(f, n)
     assert boolean.class_changes(f, n, found.weights) == found.changes
     return found.changes

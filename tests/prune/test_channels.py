@@ -321,10 +321,6 @@ def test_wrong_data_are_refused_by_name():
             channels(model, x, y, **{"min_accuracy": 0.5} | options)
 
 
-def test_a_result_prints_what_is_said_of_it_and_is_a_card_in_notebooks():
-    x, y = images(40)
-    found = channels(network(), x, y, min_accuracy=0.0, per_step=3, tune=lambda model: None)
-    rows = dict(found.describe().sections[0]["table"]["rows"])
-    assert str(found) == "\n".join(f"{name}: {said}" for name, said in rows.items())
-    assert f"{found.first.accuracy:.4g} -> {found.last.accuracy:.4g}" in str(found)
-    assert rows["steps"] in found._repr_html_()
+def test_a_result_prints_what_is_said_of_it():
+    found = channels(network(), *images(40), min_accuracy=0.0, per_step=3, tune=lambda model: None)
+    assert str(found).startswith(f"accuracy: {found.first.accuracy:.4g} -> {found.last.accuracy:.4g} on validation")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from rich.markup import escape
 
-from creases._files import write_atomically, write_json
+from creases._files import write_atomically
 from creases.cli._arguments import parse_shape
 from creases.cli._model import load_model, read_points
 from creases.cli._options import HELP_OR_RUN, TABLES, AsJson, InputShape, check_model, complete_files, complete_model
@@ -242,8 +242,7 @@ def write_comparison(
         "kept_samples": _save_samples(samples, folder),
         "command": list(command),
     }
-    write_json(record, folder / "comparison.json")
-    return write_comparison_report(folder, folder / "report.html")
+    return write_comparison_report(folder, folder / "report.html", record)
 
 
 def as_json(result: Similarity, changed: SampleDifference, samples: Samples) -> dict[str, Any]:

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from creases.tables._words.model_text import model_words as model_words
     from creases.tables._words.row_text import RowExplanation as RowExplanation
     from creases.tables._words.row_text import explain_row as explain_row
+    from creases.tables._words.terms import POINTS as POINTS
     from creases.tables._words.terms import short_names as short_names
 
 __getattr__, __dir__, __all__ = open_on_use(__name__)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from creases._document import Document, Section, table
-from creases._files import open_npz, parse_json
+from creases._files import open_npz, parse_json, write_json
 from creases._text import plural
 from creases._typing import Floats
 from creases.compare import Difference, Similarity
@@ -29,6 +30,7 @@ from creases.regions.geometry import slice_through
 from creases.show._viewer._frames import partition_frame
 from creases.show.report._maps import samples_json
 from creases.show.report._page import (
+    COMPARISON,
     check_html_name,
     format_float,
     format_percent,
@@ -274,14 +276,12 @@ def _describe(difference: PartitionDifference, names: list[str], place: Slice) -
     return f"{text} Their outputs differ by at most {largest} (output {worst}). Both numbers are exact."
 
 
-NAME = "comparison.json"
-
 #: Required entries of a comparison; networks and samples are optional.
 _PARTS = ("accuracy", "agreement", "cka", "distance", "cross_entropy", "mapped")
 _NEEDED = ("names", "samples", "samples_of", "changes", "decided_differently", *_PARTS)
 
 
-def write_comparison_report(folder: Path, out: Path) -> Path:
+def write_comparison_report(folder: Path, out: Path, record: Mapping[str, Any] | None = None) -> Path:
     """Write the report of a comparison to an HTML file.
 
     Parameters
@@ -290,15 +290,19 @@ def write_comparison_report(folder: Path, out: Path) -> Path:
         A folder that ``creases compare`` wrote.
     out
         The HTML file to write.
+    record
+        A comparison as plain values to write into the folder before.
     """
     check_html_name(out)
-    comparison = _read(folder / NAME)
+    if record is not None:
+        write_json(record, folder / COMPARISON)
+    comparison = _read(folder / COMPARISON)
     try:
         return _write(comparison, folder, out)
     except CreasesError:
         raise
     except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
-        raise FileError(f"cannot read {folder / NAME}: it is damaged: {error}") from error
+        raise FileError(f"cannot read {folder / COMPARISON}: it is damaged: {error}") from error
 
 
 def _write(comparison: dict[str, Any], folder: Path, out: Path) -> Path:

@@ -19,7 +19,7 @@ from creases._text import format_value
 from creases.errors import FileError, InputError
 from creases.show._viewer._frames import render_report, report_frame
 from creases.show._viewer._run import epochs_json, to_json
-from creases.tables import name_result
+from creases.tables import RunFile, name_result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -159,8 +159,7 @@ def run_without_growth(problem: Mapping[str, Any], sections: Sequence[Section]) 
 
 # What a folder or file of results holds.
 
-_RUN = "run.json"
-_COMPARISON = "comparison.json"
+COMPARISON = "comparison.json"
 
 #: Files of maps and of networks.
 _MAPS = (".npz", ".safetensors", ".onnx")
@@ -168,13 +167,13 @@ _MAPS = (".npz", ".safetensors", ".onnx")
 
 def kind_of_result(result: Path) -> str:
     """Return what a folder or file holds, judging by its files."""
-    kinds = {_RUN: "growth run", _COMPARISON: "comparison"}
+    kinds = {RunFile.SETTINGS: "growth run", COMPARISON: "comparison"}
     if result.is_dir():
         kind = next((kind for name, kind in kinds.items() if (result / name).exists()), None)
         if kind is None:
             raise InputError(
                 "result",
-                f"hold a growth run ({_RUN}) or a comparison ({_COMPARISON})",
+                f"hold a growth run ({RunFile.SETTINGS}) or a comparison ({COMPARISON})",
                 str(result),
                 "pass a folder written by creases fit, grow or compare",
             )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from math import log
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from creases.show.studio._exports import Export, Formats, make_export
 from creases.show.studio._limits import Limits
 from creases.show.studio._page_input import check_integer, check_real, check_text
 from creases.tables import (
+    POINTS,
     LevelGraph,
     NumberGraph,
     PairGraph,
@@ -38,9 +38,6 @@ MAX_CURVES, MAX_PAIRS, MAX_ROWS, MAX_SENT = 40, 12, 6, 200
 
 #: Values of a category without a bar or a curve that are named.
 MAX_NAMES = 30
-
-#: Points of one unit of log-odds: ten points double the odds.
-POINTS = 10 / log(2)
 
 
 class TableView:
