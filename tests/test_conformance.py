@@ -10,8 +10,8 @@ import pytest
 
 from conformance import check_line, check_plane, check_space
 from creases.network._reading.arrays import from_arrays
+from creases.regions import PlanePartition, plane
 from creases.regions._line.line import LinePartition, line
-from creases.regions._plane.plane import PlanePartition, plane
 from creases.regions._space.partition import SpacePartition
 from creases.regions._space.space import space
 from reference import load_case

@@ -8,8 +8,8 @@ import pytest
 import creases
 from creases.regions._boundary import cut_by_class
 from creases.regions._counts import Estimate
-from creases.regions._plane import plane as plane_module
-from creases.regions._plane.plane import PlanePartition
+from creases.regions._plane import partition as partition_module
+from creases.regions._plane.partition import PlanePartition
 from creases.regions._plane.tiles import PlaneTiles
 
 
@@ -261,6 +261,6 @@ def test_tiles_that_cannot_be_computed_are_refused(run, fold, words, message):
 
 def test_a_map_with_its_islands_is_cut_by_class_once(run, fold, monkeypatch):
     cuts = []
-    monkeypatch.setattr(plane_module, "cut_by_class", lambda *values: cuts.append(1) or cut_by_class(*values))
+    monkeypatch.setattr(partition_module, "cut_by_class", lambda *values: cuts.append(1) or cut_by_class(*values))
     assert run("map", fold, "--out", "map.png", "--out", "map.json").exit_code == 0
     assert len(cuts) == 1

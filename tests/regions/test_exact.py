@@ -17,8 +17,8 @@ from creases.errors import InputError
 from creases.network._network import Network
 from creases.network._read import read
 from creases.network._reading.arrays import from_arrays
+from creases.regions import PlanePartition, plane
 from creases.regions._exact import program as exact_program
-from creases.regions._plane.plane import PlanePartition, plane
 from reference import exact_regions, load_case, load_counts
 from strategies import Case, cases
 

@@ -15,7 +15,7 @@ from conformance import check_plane
 from creases.errors import FileError, InputError
 from creases.regions import PlanePartition
 from creases.regions._plane.complex import Complex
-from creases.regions._plane.plane import DeviceComplex
+from creases.regions._plane.subdivision import DeviceComplex
 from reference import exact_regions, load_case, load_counts
 from strategies import Case, cases
 
@@ -56,7 +56,7 @@ def test_counts_equal_the_reference(name: str) -> None:
 def test_narrowing_wide_bends_changes_nothing(name: str, monkeypatch) -> None:
     net = creases.read(load_case(name))
     whole = creases.plane(net, UNIT)
-    monkeypatch.setattr(plane_module, "WIDE", 1)
+    monkeypatch.setattr("creases.regions._plane.subdivision.WIDE", 1)
     assert patterns(creases.plane(net, UNIT)) == patterns(whole)
 
 

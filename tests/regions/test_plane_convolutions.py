@@ -59,7 +59,7 @@ def patterns(found: PlanePartition) -> set[bytes]:
 
 @pytest.fixture
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plane_module, "WIDE", 1)
+    monkeypatch.setattr("creases.regions._plane.subdivision.WIDE", 1)
 
 
 @pytest.mark.slow
@@ -76,7 +76,7 @@ def test_regions_tile_the_box_with_the_pieces_of_the_network(name: str) -> None:
 def test_values_from_changing_units_give_the_partition_of_full_forward_passes(name: str, monkeypatch) -> None:
     full = partition(name)
     full_boundary = full.boundary().length
-    monkeypatch.setattr(plane_module, "WIDE", 1)
+    monkeypatch.setattr("creases.regions._plane.subdivision.WIDE", 1)
     found = partition(name)
     assert (len(found.vertices), len(found.edges)) == (len(full.vertices), len(full.edges))
     assert patterns(found) == patterns(full)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from creases.regions._line.line import line as line
     from creases.regions._line.line import lines as lines
     from creases.regions._line.partition import LinePartition as LinePartition
-    from creases.regions._plane.plane import PlanePartition as PlanePartition
+    from creases.regions._plane.partition import PlanePartition as PlanePartition
     from creases.regions._plane.plane import compile_kernels as compile_kernels
     from creases.regions._plane.plane import plane as plane
     from creases.regions._plane.plane import plane_through as plane_through

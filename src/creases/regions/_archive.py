@@ -11,15 +11,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from creases._display import to_html
+from creases._display import Described
 from creases._files import open_npz, write_atomically
 from creases._program import unit_of_bit
 from creases._schema import expect
 from creases.errors import FileError
 from creases.network import Network
 from creases.regions._plane.complex import next_corner
-
-# What a file may hold, checked before any compiled code sees it: types, shapes, indices, finite numbers.
 
 #: Largest number of a result: the square of a larger one may not be finite.
 LARGEST = 1e150
@@ -231,7 +229,7 @@ def _check_arrays(kind: str, net: Network, arrays: Arrays) -> Arrays:
     return valid
 
 
-class Archived:
+class Archived(Described):
     """A dataclass of a network and arrays or plain values, which is kept in a ``.npz`` file, and drawn by notebooks."""
 
     net: Network
@@ -271,6 +269,3 @@ class Archived:
             raise FileError(f"{path}: damaged: {problem}") from None
         values = {name: array if array.ndim else array.item() for name, array in valid.items()}
         return cast(Callable[..., Self], cls)(net=net, **values)
-
-    def _repr_html_(self) -> str:
-        return to_html(self)

@@ -132,9 +132,6 @@ def cut_by_class(mesh: Mesh, values: Floats, terms: Floats) -> tuple[Mesh, NDArr
     return cut, classes[side].astype(np.int16), part.signs[-1].parent
 
 
-# Slices: planes ``x = origin + basis t`` through input space.
-
-
 def check_slice(net: Network, origin: Any, basis: Any) -> tuple[Floats, Floats]:
     """Return the origin (n_in,) and basis (n_in, 2) of a plane; for networks of two inputs both may be None."""
     if basis is None:

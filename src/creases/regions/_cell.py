@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# What decides one input: the margin as a sum of input times gradient, and the nearest crease and boundary.
-
-
 class NearestCrease(NamedTuple):
     """The crease of a region nearest to its point."""
 
@@ -277,8 +274,6 @@ class Cell(Archived, OneLine):
         inside: NDArray[np.bool_] = (batch @ self.Q.T - self.p <= room).all(axis=1)
         return inside
 
-    # -- shape --------------------------------------------------------------------------------------------------------
-
     @cached_property
     def _local(self) -> LocalRows:
         return LocalRows.from_rows(self.Q, self.p, self.x, is_crease=self.units >= 0)
@@ -323,6 +318,8 @@ class Cell(Archived, OneLine):
     @cached_property
     def vertices(self) -> Floats:
         """Corners (v, d) of a bounded region in at most 4 dimensions, counter-clockwise in two."""
+        from scipy.spatial import HalfspaceIntersection
+
         d = len(self.x)
         if d > VERTEX_DIMENSIONS:
             raise InputError("net", f"have at most {VERTEX_DIMENSIONS} inputs to list vertices", f"{d}")
@@ -330,9 +327,22 @@ class Cell(Archived, OneLine):
             raise InputError(
                 "box", "bound the region to list vertices", "an unbounded region", "pass one: cell(net, x, box=...)"
             )
-        return _vertices(self)
-
-    # -- neighbors, creases and the decision boundary -----------------------------------------------------------------
+        if len(self.x) == 1:
+            return self.bounding_box.T.copy()
+        part = self._local  # a bounded region's rows span all directions: its basis is the axes
+        keep = np.isin(part.rows, self.facets)
+        ends = (self.bounding_box - self.x[:, None]) / part.unit
+        size = ends[:, 1] - ends[:, 0]  # each axis in its own unit: a region may be 1e8 times as long as it is wide
+        N = part.N[keep] * size
+        length = np.linalg.norm(N, axis=1)
+        N, s = N / length[:, None], part.s[keep] / length
+        points = HalfspaceIntersection(np.column_stack([N, -s]), chebyshev(N, s)[0]).intersections
+        _, first = np.unique(np.round(points, 9) + 0.0, axis=0, return_index=True)
+        corners = points[np.sort(first)]
+        if corners.shape[1] == 2:
+            around = corners - corners.mean(axis=0)
+            corners = corners[np.argsort(np.arctan2(around[:, 1], around[:, 0]))]
+        return self.x + part.unit * size * corners
 
     def neighbor(self, row: int) -> Cell:
         """Return the region across one of the ``facets``; its ``x`` is beyond the middle of that facet.
@@ -387,7 +397,27 @@ class Cell(Archived, OneLine):
         The least distance to ``Q x <= p, z_c <= z_j`` over the other classes j, nearest hyperplane first. A network
         with one output decides by its sign: class 1 where it is positive, else 0.
         """
-        return _nearest_boundary(self)
+        J, y = self.J, self.y
+        if len(y) == 1:  # the sign of one output: the same as two outputs (0, f)
+            J, y = np.vstack([0 * J, J]), np.append(0.0, y)
+        z = J @ self.x + y
+        predicted = int(z.argmax())
+        normal, lead = J[predicted] - J, z[predicted] - z
+        length = np.linalg.norm(normal, axis=1)
+        ahead = length > SIGN_TOLERANCE * (
+            np.linalg.norm(J[predicted]) + np.linalg.norm(J, axis=1)
+        )  # else they never tie, or always do
+        reach = np.where(ahead, lead / np.where(ahead, length, 1.0), np.inf)
+        part, best = self._local, None
+        N, s = part.normals, part.s * part.unit
+        for j in np.argsort(reach):
+            if np.isinf(reach[j]) or (best is not None and best.distance <= reach[j]):
+                break
+            scale = reach[j] if reach[j] > 0 else 1.0
+            w = nearest_point_from(N, s / scale, normal[j] / length[j], -reach[j] / scale)
+            if w is not None and (best is None or np.linalg.norm(w) * scale < best.distance):
+                best = NearestBoundary(float(np.linalg.norm(w) * scale), self.x + scale * w, (predicted, int(j)))
+        return best
 
     def explain(self) -> Explanation:
         """Return what decides ``x``: the margin, input and activation times gradient, the nearest alternatives.
@@ -506,51 +536,3 @@ def _cell(
     units, across = np.append(part.units, none), np.append(part.across, none).astype(np.int16)
     rows = np.vstack([part.Q, Q]) if len(Q) else part.Q  # no copy: of an image network they take hundreds of MB
     return Cell(net, x, sides, rows, np.append(part.p, p), units, across, part.J, part.y)
-
-
-# -- parts of Cell ----------------------------------------------------------------------------------------------------
-
-
-def _vertices(cell: Cell) -> Floats:
-    from scipy.spatial import HalfspaceIntersection
-
-    if len(cell.x) == 1:
-        return cell.bounding_box.T.copy()
-    part = cell._local  # a bounded region's rows span all directions: its basis is the axes
-    keep = np.isin(part.rows, cell.facets)
-    ends = (cell.bounding_box - cell.x[:, None]) / part.unit
-    size = ends[:, 1] - ends[:, 0]  # each axis in its own unit: a region may be 1e8 times as long as it is wide
-    N = part.N[keep] * size
-    length = np.linalg.norm(N, axis=1)
-    N, s = N / length[:, None], part.s[keep] / length
-    points = HalfspaceIntersection(np.column_stack([N, -s]), chebyshev(N, s)[0]).intersections
-    _, first = np.unique(np.round(points, 9) + 0.0, axis=0, return_index=True)
-    corners = points[np.sort(first)]
-    if corners.shape[1] == 2:
-        around = corners - corners.mean(axis=0)
-        corners = corners[np.argsort(np.arctan2(around[:, 1], around[:, 0]))]
-    return cell.x + part.unit * size * corners
-
-
-def _nearest_boundary(cell: Cell) -> NearestBoundary | None:
-    J, y = cell.J, cell.y
-    if len(y) == 1:  # the sign of one output: the same as two outputs (0, f)
-        J, y = np.vstack([0 * J, J]), np.append(0.0, y)
-    z = J @ cell.x + y
-    predicted = int(z.argmax())
-    normal, lead = J[predicted] - J, z[predicted] - z
-    length = np.linalg.norm(normal, axis=1)
-    ahead = length > SIGN_TOLERANCE * (
-        np.linalg.norm(J[predicted]) + np.linalg.norm(J, axis=1)
-    )  # else they never tie, or always do
-    reach = np.where(ahead, lead / np.where(ahead, length, 1.0), np.inf)
-    part, best = cell._local, None
-    N, s = part.normals, part.s * part.unit
-    for j in np.argsort(reach):
-        if np.isinf(reach[j]) or (best is not None and best.distance <= reach[j]):
-            break
-        scale = reach[j] if reach[j] > 0 else 1.0
-        w = nearest_point_from(N, s / scale, normal[j] / length[j], -reach[j] / scale)
-        if w is not None and (best is None or np.linalg.norm(w) * scale < best.distance):
-            best = NearestBoundary(float(np.linalg.norm(w) * scale), cell.x + scale * w, (predicted, int(j)))
-    return best

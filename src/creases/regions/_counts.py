@@ -57,19 +57,15 @@ def bounds(widths: Sequence[int], d: int | None = None) -> Bounds:
     With hidden widths n_1 .. n_L and n_0 = d:
 
     - Zaslavsky (1975): n hyperplanes in d dimensions make at most ``sum_{j <= d} C(n, j)`` regions.
-    - The dissertation, eq. 2.26 [1]_: ``prod_l sum_{i <= k} C(n_l, i)``. The text requires k to be at most every width;
-      it is a bound when k is the input dimension, the dimension of what a layer can cut (with k = 1, d = 3 and widths
-      5, 1 it would be 12, and the first layer alone makes 26).
+    - Sattelberg's dissertation (2026), eq. 2.26: ``prod_l sum_{i <= k} C(n_l, i)``. The text requires k to be at most
+      every width; it is a bound when k is the input dimension, the dimension of what a layer can cut (with k = 1, d = 3
+      and widths 5, 1 it would be 12, and the first layer alone makes 26).
     - Eq. 2.27, Montufar et al. 2014: some weights reach
       ``prod_{l < L} floor(n_l / d)^d  sum_{j <= d} C(n_L, j)``, for widths of at least d.
     - Montufar et al. 2014: at most ``2^(n_1 + ... + n_L)``; Montufar 2017: ``prod_l sum_{j <= d_l} C(n_l, j)`` with
       ``d_l = min(n_0, ..., n_(l-1))``.
     - Serra, Tjandraatmadja & Ramalingam 2018, theorem 1: the sum over all j_1 .. j_L of ``prod_l C(n_l, j_l)`` with
       ``j_l <= min(n_0, n_1 - j_1, ..., n_(l-1) - j_(l-1), n_l)``.
-
-    References
-    ----------
-    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026.
 
     Examples
     --------
@@ -119,8 +115,6 @@ def _check_widths(widths: Sequence[int], d: int | None) -> tuple[tuple[int, ...]
     first, *rest = (int(n) for n in numbers)
     return tuple(rest[:-1] if d is None else rest), first
 
-
-# Estimate how many regions a line, plane or box has, and how long they take, from a few small samples of it.
 
 #: Samples, and their sides as fractions of the side of the box: larger ones where the smaller hold too little.
 SAMPLES, SIDES = 3, (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)

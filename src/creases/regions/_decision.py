@@ -23,8 +23,6 @@ from creases.regions._space.lattice import Faces, number_faces
 from creases.regions._space.partition import ClassParts, SpacePartition, split_by_class
 from creases.regions._space.space import VERTEX_DIMENSIONS, space
 
-# The combinatorics of a convex polytope, from which vertices lie on which facets.
-
 Kind = Literal["hyperoctahedron", "expanded simplex"]  #: the smallest polytopes that enclose a ball
 
 

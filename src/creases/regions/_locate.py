@@ -112,8 +112,6 @@ def _allowed_sides(net: Network, x: Floats, zero: float) -> list[NDArray[np.bool
     return out
 
 
-# A direction carried through a network: derivatives of its values on leaving a point, and the size of their terms.
-
 Pair = tuple[Tensor, Tensor]  # values, and the sums of the magnitudes of their terms
 
 
@@ -162,8 +160,6 @@ def is_zero(z: Tensor, size: Tensor) -> Tensor:
     """Whether values are zero within the tolerance, given the size of their terms."""
     return z.abs() <= SIGN_TOLERANCE * size
 
-
-# The region next to a point or a facet: which units tie there, and their sides on leaving it in a direction.
 
 Sides = NDArray[np.int16]
 

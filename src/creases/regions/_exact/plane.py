@@ -25,8 +25,6 @@ from creases.network import Network
 from creases.regions._exact.program import ExactProgram, RegionRows
 from creases.regions._plane.complex import Mesh
 
-# A planar mesh with exact vertices, its convex regions split by lines without any rounding.
-
 #: A line ``a x + b y + c = 0``, or the point ``(a / c, b / c)`` with ``c > 0``, in integers.
 Triple = tuple[int, int, int]
 
@@ -153,8 +151,6 @@ def remove_twos(triple: Triple) -> Triple:
     twos = (both & -both).bit_length() - 1
     return triple if twos <= 0 else (a >> twos, b >> twos, c >> twos)
 
-
-# The tests of a bend: affine functions whose signs decide the sides of its units.
 
 _BLOCK = 2**22  # entries of a block of signs
 

@@ -176,8 +176,6 @@ def _matrix(step: Step, shapes: list[tuple[int, ...]], k: int, n_out: int) -> An
     return sparse.csr_array(sparse.vstack(columns).T)
 
 
-# Exact coefficients of a network's values on one region after another, computed on demand.
-
 Indices = NDArray[np.int64]
 
 

@@ -31,8 +31,6 @@ from creases.regions._polytope import check_point
 from creases.regions._resources import MemoryLimit
 from creases.regions._tolerance import EPS
 
-# Values of a network at a growing set of points of a line, and the size of their terms, to decide signs by.
-
 
 class LineForwardPass:
     """Runs points (n, n_in) up to one bend after another; ``extend`` adds points at the current bend.
@@ -347,8 +345,6 @@ def _changing_units(net: Network, patterns: NDArray[np.uint8], changed: Ints) ->
     counts = np.bincount(pairs[:, 0], minlength=len(changed))
     return pairs[:, 1], np.append(0, np.cumsum(counts))
 
-
-# The network along many segments at once.
 
 #: Segments in one path: more would take digits from t, which counts them.
 CHUNK = 256

@@ -15,8 +15,6 @@ from creases._typing import Floats, Words
 from creases.regions._plane import kernel
 from creases.regions._tolerance import SIGN_TOLERANCE
 
-# A finished planar complex, and joining its regions.
-
 Ints = NDArray[np.int32]
 
 

@@ -124,8 +124,6 @@ class PlaneForwardPass:
         terms: Floats = self._sizes[len(self.net.steps)].flatten().numpy()
         return terms
 
-    # -- evaluation ---------------------------------------------------------------------------------------------------
-
     def _blocks(self, vertices: Floats, bends: int | None = None) -> Iterator[tuple[slice, Floats]]:
         """Yield vertices in blocks, with the features (F, n) that the first ``bends`` bends make there."""
         for first in range(0, len(vertices), BLOCK):
@@ -142,8 +140,6 @@ class PlaneForwardPass:
         for block, features in self._blocks(vertices, bends):
             out[block] = _multiply(rows, features).T
         return torch.from_numpy(out)
-
-    # -- the current bend ---------------------------------------------------------------------------------------------
 
     @property
     def _step(self) -> Step:
@@ -216,8 +212,6 @@ class PlaneForwardPass:
         ends = torch.stack([low, high, torch.zeros_like(low)] if step.op == "relu" else [low, high])
         ends = _apply_bend(step.op, ends, None if leak is None else leak[units])
         self._low, self._high = torch.cat([self._low, ends.amin(0)]), torch.cat([self._high, ends.amax(0)])
-
-    # -- steps --------------------------------------------------------------------------------------------------------
 
     def _apply_step(self, i: int, inputs: list[Tensor]) -> Tensor:
         """Apply step i to coefficients (F, ...)."""

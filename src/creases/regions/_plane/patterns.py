@@ -51,8 +51,6 @@ def _set_bits(net: Network, signs: Sequence[Signs], regions: NDArray[np.int64]) 
     return patterns
 
 
-# Compiled loops over the patterns of regions (numba; imported only when first used).
-
 Array = NDArray[Any]
 
 _ONE = np.uint64(1)

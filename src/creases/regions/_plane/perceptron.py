@@ -100,8 +100,6 @@ def _numbers(tensor: Tensor | None, size: int) -> Floats:
     return numbers if len(numbers) == size else np.full(size, numbers[0])
 
 
-# Compiled subdivision of a small plane by all layers of a perceptron (numba; imported only when first used).
-
 Array = NDArray[Any]
 
 

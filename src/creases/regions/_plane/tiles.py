@@ -26,7 +26,8 @@ from creases._validation import check_box, check_count, check_index
 from creases.errors import FileError, InputError
 from creases.network import Network, NetworkLike, PointsLike, as_network
 from creases.regions._boundary import box_around, check_slice, slice_through
-from creases.regions._plane.plane import MARGIN, PlanePartition, plane
+from creases.regions._plane.partition import PlanePartition
+from creases.regions._plane.plane import MARGIN, plane
 
 #: Files of a folder of tiles.
 PLANE, NETWORK = "plane.json", "network.bin"

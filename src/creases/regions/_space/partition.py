@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-# The decision boundary in n dimensions: where the two largest outputs tie.
-
-
 @dataclass(frozen=True, eq=False)
 class SpaceBoundary:
     """The decision boundary as flat faces of dimension n - 1, each inside one region or between two.

@@ -117,8 +117,6 @@ class _Job:
         """The network as the computation takes it."""
         return self.net.to("cpu").to(torch.float64)
 
-    # -- by vertices --------------------------------------------------------------------------------------------------
-
     def by_vertices(self) -> SpacePartition:
         """Return the partition from the face lattice of the box, cut unit by unit."""
         parts: list[Lattice] = []
@@ -196,8 +194,6 @@ class _Job:
             self.net, self.box, vertices, values, corners, starts, pack_sides(self.net, sides), beside[shared],
             creases[shared], inner, not self.ended, self.ended, *faces, creases,
         )  # fmt: skip
-
-    # -- by linear programs -------------------------------------------------------------------------------------------
 
     def by_facets(self) -> SpacePartition:
         """Return the partition by traversing regions across facets, with linear programs."""

@@ -20,8 +20,6 @@ from creases.network import Network
 from creases.regions._space.lattice import Lattice, box_lattice, join_lattices, merge_regions
 from creases.regions._tolerance import SIGN_TOLERANCE
 
-# Values of a network at a growing set of vertices, as one row of numbers for each vertex and bend.
-
 
 class ForwardRows:
     """Takes rows from one bend to the next; bends are numbered from 0, -1 is the input, ``len(net.bends)`` the end."""

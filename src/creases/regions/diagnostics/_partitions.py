@@ -16,7 +16,7 @@ from creases._validation import check_count, check_points
 from creases.network import Network, Piece
 from creases.regions._counts import bounds
 from creases.regions._line.partition import LinePartition
-from creases.regions._plane.plane import PlanePartition
+from creases.regions._plane.partition import PlanePartition
 from creases.regions._tolerance import EPS, SIGN_TOLERANCE
 
 
@@ -113,9 +113,6 @@ def _measure_line(partition: LinePartition) -> PartitionSummary:
     n_pieces = 1 + int((jumps > 1e-9 * np.abs(flat).max(initial=0.0)).sum())
     boundary, most = float(len(decisions.classes) - 1), max_regions(partition.net, 1)
     return PartitionSummary(np.diff(ends), None, 0, class_sizes, class_regions, boundary, n_pieces, most)
-
-
-# Agreement of a partition with its network: the pieces against the network's values, in regions and at corners.
 
 
 @dataclass(frozen=True, eq=False)

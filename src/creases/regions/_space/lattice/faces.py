@@ -73,8 +73,6 @@ def number_faces(lattice: Lattice) -> Faces:
     return Faces(counts, starts, lists)
 
 
-# Compiled loops over a finished face lattice: corners and volumes (numba; imported only when first used).
-
 Array = NDArray[Any]
 
 

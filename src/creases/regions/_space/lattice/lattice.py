@@ -116,8 +116,6 @@ class Lattice:
         _kernel().gather(starts, sizes, self.lists[k], lists)
         return sizes, lists
 
-    # -- cutting ------------------------------------------------------------------------------------------------------
-
     def cut(
         self,
         column: int,
@@ -171,8 +169,6 @@ class Lattice:
         below = int(self.counts[-2])
         outer = np.bincount(lists, minlength=below) == 1
         self.creases[:below, 1] = np.where(outer, np.arange(below), -1)
-
-    # -- splitting ----------------------------------------------------------------------------------------------------
 
     def compact(self) -> None:
         """Free the space of lists that are no longer in use."""
@@ -271,8 +267,6 @@ def _cube(n: int) -> tuple[Ints, Sequence[tuple[Ints, Ints]]]:
         faces.append((np.full(len(by_dimension[k]), 2 * k, np.int32), np.array(lists, np.int32)))
     return np.array(by_dimension[0], np.int64).reshape(-1, n), faces
 
-
-# Merging regions of a face lattice, and joining face lattices that were split.
 
 Keys = NDArray[np.uint64]
 

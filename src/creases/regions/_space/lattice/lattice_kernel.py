@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from creases._compiled import jit, jit_internal
 
-# Compiled loops over the signs of units on faces (numba; imported only when first used).
-
 Array = NDArray[Any]
 
 #: Units whose signs fit into a word.
