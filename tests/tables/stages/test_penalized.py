@@ -31,9 +31,10 @@ def test_a_regression_satisfies_its_normal_equations(X: np.ndarray) -> None:
     rng = np.random.default_rng(1)
     weight = rng.uniform(0.5, 1.5, 300)
     y = X @ [1.0, -2.0, 0.0, 0.5] + rng.normal(size=300)
-    fit = fit_penalized(lines(X, weight), Rows(X, y[:, None], weight, np.ones(len(X)), NORMAL))
+    rows = Rows(X, y[:, None], weight, np.ones(len(X)), NORMAL)
+    fit = fit_penalized(lines(X, weight), rows)
     F = fit.basis(X)
-    residuals = weight * (y - fit(X)[:, 0])
+    residuals = weight * (y - fit(rows)[:, 0])
     assert abs(residuals.sum()) < 1e-8
     # the last step solved with the penalty before its update
     shrunk = F.T @ residuals
@@ -47,12 +48,13 @@ def test_classes_are_fitted_as_by_scikit_learn_with_the_same_penalty(X: np.ndarr
     logits = X @ rng.normal(size=(4, n_classes))
     y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
     basis = lines(X, np.ones(300))
-    fit = fit_penalized(basis, Rows(X, y[:, None].astype(float), np.ones(300), np.ones(300), Classes(n_classes)))
+    rows = Rows(X, y[:, None].astype(float), np.ones(300), np.ones(300), Classes(n_classes))
+    fit = fit_penalized(basis, rows)
     soft = np.eye(n_classes)[y] * (1 - n_classes / 2 / 300) + 1 / 2 / 300  # half a row more of every class
     model = LogisticRegression(C=1 / fit.penalties[0], tol=1e-10, max_iter=2000)
     model.fit(np.tile(basis(X), (n_classes, 1)), np.repeat(np.arange(n_classes), 300), sample_weight=soft.T.reshape(-1))
     expected = model.decision_function(basis(X)).reshape(300, -1)
-    scores = fit(X) - (fit(X).mean(axis=1, keepdims=True) if n_classes > 2 else 0)
+    scores = fit(rows) - (fit(rows).mean(axis=1, keepdims=True) if n_classes > 2 else 0)
     assert np.abs(scores - expected).max() < 0.05
 
 
@@ -71,7 +73,7 @@ def test_many_rows_are_fitted_in_blocks_as_at_once(X: np.ndarray, monkeypatch: p
     rows = Rows(X, y, np.ones(300), np.ones(300), NORMAL)
     at_once = fit_penalized(lines(X, rows.weight), rows)
     monkeypatch.setattr(penalized, "KEEP", 200)
-    assert np.allclose(fit_penalized(lines(X, rows.weight), rows)(X), at_once(X), atol=1e-10)
+    assert np.allclose(fit_penalized(lines(X, rows.weight), rows)(rows), at_once(rows), atol=1e-10)
 
 
 @pytest.mark.parametrize("shape", ["rising", "falling", "convex"])

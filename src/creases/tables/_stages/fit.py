@@ -137,7 +137,7 @@ def _purify_units(fit: Fit, rows: Rows) -> tuple[Fit, Floats]:
     if units is None:
         return fit, taken
     root = np.sqrt(rows.weight / rows.weight.sum())[:, None]
-    F = fit.basis(rows.X) * root
+    F = rows.functions(fit.basis) * root
     own = np.flatnonzero(np.isin(curves.feature, curves.with_gaps(np.flatnonzero(units.weights.any(axis=0)))))
     A = np.hstack([root, F[:, own]])
     taken[own] = project_out(A, F[:, -len(units) :] @ fit.weights[-len(units) :])[1:]
@@ -248,11 +248,11 @@ def fit_stages(
         dense, fit = _fit_sample(kept, data, inputs, is_linear=kept is judged[0])
         whole: RowSource = last if stream is None else stream
         if levels:
-            whole = replace(last, known=fit_effects(last, fit(last.X), levels)(last.X))
+            whole = last.beside(fit_effects(last, fit(last), levels)(last.X))
         fit, means = refit(fit, whole, inputs.shapes)
     center, scale = targets.center, targets.scale
     model = CurveModel(n_classes, *parts_of_fit(fit, dense, inputs, data, means, center, scale))
-    curve_scores = fit(last.X) if levels else None
+    curve_scores = fit(last) if levels else None
     if inputs.levels:
         effects = None if curve_scores is None else fit_effects(last, curve_scores, levels)
         model = _add_levels(model, inputs, effects, scale)
@@ -263,7 +263,7 @@ def fit_stages(
         shift = np.log(np.average(y, axis=0, weights=weight) / np.average(outputs, axis=0, weights=weight))
         model = replace(model, intercept=model.intercept + shift)
     places = [np.flatnonzero(out > 1e-9 * rows.weight[sample]) for out in held]
-    scores = [center + scale * out.whole(fit(out.X)) for fit, out in zip(kept.fits, tested, strict=True)]
+    scores = [center + scale * out.whole(fit(out)) for fit, out in zip(kept.fits, tested, strict=True)]
     weights = [out[place] for out, place in zip(held, places, strict=True)]
     held_out = HeldOut(sample[np.concatenate(places)], np.concatenate(weights), np.concatenate(scores))
     if curve_scores is not None and last is not data:  # levels have more rows than in the sample: smaller errors
@@ -356,7 +356,7 @@ def choose_family(
         tested = [out for _, out in folds]
         columns = fit_columns(data, folds, inputs)
         fits = choose(columns, tested).fits
-        mean = np.concatenate([targets.predict(fit(out.X))[:, 0] for fit, out in zip(fits, tested, strict=True)])
+        mean = np.concatenate([targets.predict(fit(out))[:, 0] for fit, out in zip(fits, tested, strict=True)])
         truth = np.concatenate([y[share > 1e-9, 0] for share in shares])
         weight, errors = np.concatenate([out.weight for out in tested]), (truth - mean) ** 2
         power = family.power if isinstance(family, Power) else 0.0

@@ -105,9 +105,9 @@ def add_effects(
             gain, error = compare(_judge(fits, without, folds)[0], best, tested)
             idle |= {j} if gain <= error else set()
         if not idle:
-            trained = [replace(train, known=each(train.X)) for each, (train, _) in zip(effects, folds, strict=True)]
+            trained = [train.beside(each(train.X)) for each, (train, _) in zip(effects, folds, strict=True)]
             whole = _fit_in_turn(basis, rows, inputs, levels)[1]
-            return replace(rows, known=whole(rows.X)), list(zip(trained, tested, strict=True)), levels
+            return rows.beside(whole(rows.X)), list(zip(trained, tested, strict=True)), levels
         levels = {j: n for j, n in levels.items() if j not in idle}
     return rows, list(folds), levels
 
@@ -118,13 +118,12 @@ def _fit_in_turn(basis: Basis, rows: Rows, inputs: Inputs, levels: Mapping[int, 
     Turns are extrapolated (Anderson 1965): where a column is nearly a function of the levels, plain ones hardly move.
     """
     fit: Fit | None = None
-    functions = Functions(basis, rows.X)
     known = fit_effects(rows, _fit_within(basis, rows, levels), levels)(rows.X)
     changes: list[Floats] = []
     results: list[Floats] = []
     for _ in range(TURNS):
-        fit = fit_penalized(basis, replace(rows, known=known), inputs.shapes, start=fit, functions=functions)
-        effects = fit_effects(rows, functions.apply(fit.weights, fit.offset), levels)
+        fit = fit_penalized(basis, rows.beside(known), inputs.shapes, start=fit)
+        effects = fit_effects(rows, fit(rows), levels)
         results.append(effects(rows.X))
         changes.append(results[-1] - known)
         known = results[-1]
@@ -144,7 +143,7 @@ def _fit_within(basis: Basis, rows: Rows, levels: Mapping[int, int]) -> Floats:
     Those that do not differ there have what all of their levels share: the levels' effects are around these.
     """
     start = np.tile(rows.start(), (len(rows), 1))
-    both = np.hstack([basis(rows.X), rows.pulls(start) * rows.weight[:, None] / rows.curvatures(start)])
+    both = np.hstack([rows.functions(basis), rows.pulls(start) * rows.weight[:, None] / rows.curvatures(start)])
     p, centred = len(basis.penalty), both
     for j in [*levels] * (1 if len(levels) == 1 else TURNS):
         place = rows.X[:, j].astype(np.int64)
@@ -168,5 +167,5 @@ def _judge(
     fits: Sequence[Fit], effects: Sequence[LevelEffects], folds: Sequence[tuple[Rows, Rows]]
 ) -> tuple[Candidate, list[Rows]]:
     """Return how fits with effects of levels predict held-out rows, and these with the effects."""
-    tested = [replace(out, known=each(out.X)) for each, (_, out) in zip(effects, folds, strict=True)]
+    tested = [out.beside(each(out.X)) for each, (_, out) in zip(effects, folds, strict=True)]
     return Candidate.from_fits("levels", fits, tested), tested

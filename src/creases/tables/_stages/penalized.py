@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg.lapack import dlauum, dpotrf, dtrtri
 from scipy.optimize import nnls
 
 from creases._typing import Floats, Ints
@@ -48,11 +48,17 @@ class Basis:
         penalty = self.curves.penalty
         return np.append(penalty, np.ones(self.places[-1].stop - len(penalty) if self.places else 0))
 
-    def __call__(self, X: Floats) -> Floats:
-        """Return the functions (n, p) at rows X (n, d)."""
-        F = self.curves(X)
+    def __call__(self, X: Floats, last: tuple[Basis, Floats] | None = None) -> Floats:
+        """Return the functions (n, p) at rows X (n, d).
+
+        ``last`` is another basis with its functions there: curves and planes that it has too are not computed again.
+        """
+        before, G = last if last is not None and last[0].curves is self.curves else (None, np.zeros((0, 0)))
+        F = self.curves(X) if before is None else G[:, : len(self.curves.penalty)]
+        known = {} if before is None else dict(zip(before.planes, before.places, strict=False))
+        planes = [G[:, known[plane]] if plane in known else plane(X, F) for plane in self.planes]
         units = [self.units(X)] if self.units else []
-        return np.hstack([F, *(plane(X, F) for plane in self.planes), *units]) if self.places else F
+        return np.hstack([F, *planes, *units]) if self.places or before is not None else F
 
 
 # Shapes of curves that hold by construction: rising, falling, convex.
@@ -167,20 +173,20 @@ class Fit:
         """Effective number of parameters."""
         return float(self.effective.sum())
 
-    def __call__(self, X: Floats) -> Floats:
-        """Return the scores (n, m) of rows X (n, d)."""
-        return Functions(self.basis, X).apply(self.weights, self.offset)
+    def __call__(self, rows: Rows) -> Floats:
+        """Return the scores (n, m) of rows."""
+        return _Functions(self.basis, rows).apply(self.weights, self.offset)
 
 
-class Functions:
+class _Functions:
     """The functions of a basis at rows: in blocks, which are kept if they are small."""
 
-    def __init__(self, basis: Basis, X: Floats) -> None:
-        self._basis, self._X = basis, X
+    def __init__(self, basis: Basis, rows: Rows) -> None:
+        self._basis, self._X = basis, rows.X
         self._size = max(BLOCK // len(basis.penalty), 1)
         self._kept: Floats | None = None
-        if len(X) * len(basis.penalty) <= KEEP:
-            self._size, self._kept = max(len(X), 1), basis(X)
+        if len(rows) * len(basis.penalty) <= KEEP:
+            self._size, self._kept = max(len(rows), 1), rows.functions(basis)
 
     def __iter__(self) -> Iterator[tuple[slice, Floats]]:
         for start in range(0, len(self._X), self._size):
@@ -238,33 +244,27 @@ class _Gram:
     @classmethod
     def centre(cls, squares: Floats, mean: Floats, total: float) -> _Gram:
         """Return moments about the mean (p,) of those about 0."""
-        matrix = squares - total * np.outer(mean, mean)
+        matrix = np.outer(-total * mean, mean)
+        matrix += squares
         matrix[np.diag_indices_from(matrix)] += 1e-9 * np.trace(matrix) / len(matrix)  # functions may be dependent
         return cls(matrix, mean, total)
 
 
 def center_moments(squares: Floats, sums: Floats, totals: Floats) -> list[_Gram]:
-    """Return the centred moments of each score: see :meth:`Functions.moments`."""
+    """Return the centred moments of each score: see :meth:`_Functions.moments`."""
     m, each = len(totals), range(len(totals))
     return [_Gram.centre(squares[c if len(squares) == m else 0], sums[c] / totals[c], float(totals[c])) for c in each]
 
 
 def fit_penalized(
-    basis: Basis,
-    rows: Rows,
-    shapes: Sequence[Shape],
-    *,
-    start: Fit | None = None,
-    n_steps: int = STEPS,
-    functions: Functions | None = None,
+    basis: Basis, rows: Rows, shapes: Sequence[Shape], *, start: Fit | None = None, n_steps: int = STEPS
 ) -> Fit:
     """Fit weights of the functions of a basis by maximum likelihood, each block of them shrunk by a penalty of its own.
 
     A penalty is the one that makes the penalized weights as large as rows say: the generalized Fellner-Schall update of
     restricted maximum likelihood (Wood, Fasiolo 2017), one for each of at most ``n_steps`` Newton steps. A block that
     says nothing gets a penalty without end: a curve becomes straight, a plane disappears. Features keep their shapes.
-    Steps go from ``start``, a fit of the first functions of the basis. ``functions`` are those of the rows, if they are
-    there already.
+    Steps go from ``start``, a fit of the first functions of the basis.
     """
     limits = shape_rows(basis, shapes)
     first = _first_fit(basis, rows, start)
@@ -272,7 +272,7 @@ def fit_penalized(
         first = replace(
             first, weights=np.stack([project(each, np.eye(len(each)), limits) for each in first.weights.T], 1)
         )
-    return _take_steps(first, rows, limits, n_steps, functions or Functions(basis, rows.X))
+    return _take_steps(first, rows, limits, n_steps)
 
 
 def refit(fit: Fit, rows: RowSource, shapes: Sequence[Shape]) -> tuple[Fit, Floats]:
@@ -285,7 +285,7 @@ def refit(fit: Fit, rows: RowSource, shapes: Sequence[Shape]) -> tuple[Fit, Floa
     sums = rows.sum(partial(_step_sums, fit, None))
     is_quadratic = rows.family.is_quadratic
     for _ in range(1 if is_quadratic else LAST_STEPS):
-        target = _newton_target(fit, center_moments(*sums.moments), sums.gradient, sums.pulls, limits)
+        target, roots = _newton_target(fit, center_moments(*sums.moments), sums.gradient, sums.pulls, limits)
         target = replace(target, effective=target.effective * rows.freedom)
         if is_quadratic:
             fit = target
@@ -300,7 +300,7 @@ def refit(fit: Fit, rows: RowSource, shapes: Sequence[Shape]) -> tuple[Fit, Floa
         fit = after
         if sums.change < SCORE_CHANGE:
             break
-    covariance = tuple(fit.noise * each for each in fit.covariance)
+    covariance = tuple(fit.noise * (root.T @ root) for root in roots)
     return replace(fit, covariance=covariance), sums.functions / sums.weight
 
 
@@ -308,7 +308,7 @@ def refit(fit: Fit, rows: RowSource, shapes: Sequence[Shape]) -> tuple[Fit, Floa
 class _StepSums:
     """What a Newton step needs of rows: sums, which add up over blocks."""
 
-    moments: tuple[Floats, Floats, Floats]  #: see :meth:`Functions.moments`
+    moments: tuple[Floats, Floats, Floats]  #: see :meth:`_Functions.moments`
     gradient: Floats  #: (p, m)
     pulls: Floats  #: (m,) sums of residuals
     functions: Floats  #: (p,) sums of the functions
@@ -333,7 +333,7 @@ class _StepSums:
 
 def _step_sums(fit: Fit, before: Fit | None, rows: Rows) -> _StepSums:
     """Return the sums over rows for a step from a fit, and how much its scores differ from those of the fit before."""
-    functions = Functions(fit.basis, rows.X)
+    functions = _Functions(fit.basis, rows)
     scores = functions.apply(fit.weights, fit.offset)
     residuals = rows.pulls(scores) * rows.weight[:, None]
     change = 0.0
@@ -352,7 +352,7 @@ def _step_sums(fit: Fit, before: Fit | None, rows: Rows) -> _StepSums:
 
 def mean_functions(basis: Basis, rows: Rows) -> Floats:
     """Return the means (p,) of the functions of a basis over rows."""
-    return np.asarray(Functions(basis, rows.X).gradient(rows.weight[:, None])[:, 0] / rows.weight.sum())
+    return np.asarray(_Functions(basis, rows).gradient(rows.weight[:, None])[:, 0] / rows.weight.sum())
 
 
 def _between(fit: Fit, target: Fit, length: float) -> Fit:
@@ -392,8 +392,9 @@ def _first_fit(basis: Basis, rows: Rows, start: Fit | None) -> Fit:
     return Fit(basis, weights, start.offset, penalties, effective, start.noise, ())
 
 
-def _take_steps(fit: Fit, rows: Rows, limits: Floats, n_steps: int, functions: Functions) -> Fit:
+def _take_steps(fit: Fit, rows: Rows, limits: Floats, n_steps: int) -> Fit:
     """Take Newton steps, each with an update of the penalties."""
+    functions = _Functions(fit.basis, rows)
     scores = functions.apply(fit.weights, fit.offset)
     grams: list[_Gram] = []
     curvatures = np.zeros_like(scores)
@@ -405,7 +406,7 @@ def _take_steps(fit: Fit, rows: Rows, limits: Floats, n_steps: int, functions: F
                 grams = functions.grams(curvatures)
             else:
                 curvatures = before
-        target = _newton_target(fit, grams, functions.gradient(residuals), residuals.sum(axis=0), limits)
+        target, roots = _newton_target(fit, grams, functions.gradient(residuals), residuals.sum(axis=0), limits)
         target = replace(target, effective=target.effective * rows.freedom)
         change = functions.apply(target.weights - fit.weights, target.offset - fit.offset)
         length = _step_length(rows, scores, change, fit, target)
@@ -421,10 +422,10 @@ def _take_steps(fit: Fit, rows: Rows, limits: Floats, n_steps: int, functions: F
         fit = replace(after, penalties=penalties)
         if is_settled and length * np.abs(change).max() < SCORE_CHANGE:
             break
-    return replace(fit, covariance=_covariance(after))
+    return replace(fit, covariance=_covariance(after, roots))
 
 
-def _covariance(fit: Fit) -> tuple[Floats, ...]:
+def _covariance(fit: Fit, roots: Sequence[Floats]) -> tuple[Floats, ...]:
     """Return the covariances (p, p) of the weights of each score, that which comes from the penalties included.
 
     Rows leave the logarithms of penalties uncertain, by the inverse of their expected information: half the squared
@@ -438,32 +439,38 @@ def _covariance(fit: Fit) -> tuple[Floats, ...]:
     shrink = fit.penalties[blocks] * fit.basis.penalty
     root = np.sqrt(shrink)
     known = np.diag(np.full(len(fit.penalties), 12 / np.log(LARGEST / LEAST) ** 2))
-    for H in fit.covariance:
+    inverses = [root.T @ root for root in roots]
+    for H in inverses:
         known += member.T @ (np.eye(len(blocks)) - root[:, None] * H * root) ** 2 @ member / 2
     of_logs, result = invert(known), []
-    for H, weights in zip(fit.covariance, fit.weights.T, strict=True):
+    for H, weights in zip(inverses, fit.weights.T, strict=True):
         moves = H @ (member * (shrink * weights)[:, None])
         result.append(fit.noise * H + moves @ of_logs @ moves.T)
     return tuple(result)
 
 
-def _newton_target(fit: Fit, grams: list[_Gram], gradient: Floats, pulls: Floats, limits: Floats) -> Fit:
-    """Return where the quadratic model of the penalized loss is least; its covariance is without the noise."""
+def _newton_target(
+    fit: Fit, grams: list[_Gram], gradient: Floats, pulls: Floats, limits: Floats
+) -> tuple[Fit, list[Floats]]:
+    """Return where the quadratic model of the penalized loss is least, and roots of its inverse Hessian by score."""
     blocks, own = fit.basis.blocks, fit.basis.penalty
     n_blocks = len(fit.penalties)
     shrink = fit.penalties[blocks] * own
     ranks = np.bincount(blocks, minlength=n_blocks)
-    weights, offset, effective, covariance = fit.weights.copy(), fit.offset.copy(), np.zeros(n_blocks), []
+    weights, offset, effective, roots = fit.weights.copy(), fit.offset.copy(), np.zeros(n_blocks), []
     for c, gram in enumerate(grams):
-        inverse = invert(gram.matrix + np.diag(shrink))
-        move = inverse @ (gradient[:, c] - gram.mean * pulls[c] - shrink * weights[:, c])
+        hessian = gram.matrix.copy()
+        hessian[np.diag_indices_from(hessian)] += shrink
+        root = root_of_inverse(hessian)
+        move = root.T @ (root @ (gradient[:, c] - gram.mean * pulls[c] - shrink * weights[:, c]))
         if len(limits):
-            move = project(weights[:, c] + move, inverse, limits) - weights[:, c]
+            move = project(weights[:, c] + move, root.T @ root, limits) - weights[:, c]
         weights[:, c] += move
         offset[c] += pulls[c] / gram.total - gram.mean @ move
-        effective += (ranks - fit.penalties * np.bincount(blocks, np.diag(inverse) * own, n_blocks)).clip(1e-6)
-        covariance.append(inverse)
-    return replace(fit, weights=weights, offset=offset, effective=effective, covariance=tuple(covariance))
+        variances = np.einsum("pq,pq->q", root, root)
+        effective += (ranks - fit.penalties * np.bincount(blocks, variances * own, n_blocks)).clip(1e-6)
+        roots.append(root)
+    return replace(fit, weights=weights, offset=offset, effective=effective), roots
 
 
 def _step_length(rows: Rows, scores: Floats, change: Floats, fit: Fit, target: Fit) -> float:
@@ -484,7 +491,7 @@ def _step_length(rows: Rows, scores: Floats, change: Floats, fit: Fit, target: F
 
 def prediction_forms(fit: Fit, rows: Rows) -> list[Floats]:
     """Return, for each score, the quadratic form (p, p) of how much a change of weights changes predictions."""
-    functions = Functions(fit.basis, rows.X)
+    functions = _Functions(fit.basis, rows)
     curvatures = rows.curvatures(functions.apply(fit.weights, fit.offset))
     hold = np.diag(line_hold(fit.basis, rows))
     return [gram.matrix + hold for gram in functions.grams(curvatures)]
@@ -502,7 +509,7 @@ def imitate(fit: Fit, basis: Basis, rows: Rows, shapes: Sequence[Shape]) -> Fit:
 
     Lines that rows cannot tell apart stay near those of the fit, and features keep their shapes.
     """
-    scores, functions = fit(rows.X), Functions(basis, rows.X)
+    scores, functions = fit(rows), _Functions(basis, rows)
     curvatures = rows.curvatures(scores)
     limits = shape_rows(basis, shapes)
     offset = (curvatures * scores).sum(axis=0) / curvatures.sum(axis=0)
@@ -521,8 +528,11 @@ def imitate(fit: Fit, basis: Basis, rows: Rows, shapes: Sequence[Shape]) -> Fit:
     return Fit(basis, weights, offset, np.ones(n_blocks), np.zeros(n_blocks), fit.noise, ())
 
 
-def invert(A: Floats) -> Floats:
-    """Return the inverse of a matrix (p, p) that is positive definite up to rounding, or of one a little larger."""
+def root_of_inverse(A: Floats) -> Floats:
+    """Return R (p, p), lower, with ``R.T @ R`` the inverse of a matrix (p, p), positive definite up to rounding.
+
+    If it is not, of one a little larger.
+    """
     ridge = 0.0
     factor, failed = dpotrf(A, lower=1)
     while failed and ridge < 1.0:
@@ -531,7 +541,12 @@ def invert(A: Floats) -> Floats:
         factor, failed = dpotrf(A + size * np.eye(len(A)), lower=1)
     if failed:
         raise np.linalg.LinAlgError("the matrix is not positive definite")
-    lower, _ = dpotri(factor, lower=1, overwrite_c=1)  # above the diagonal it is 0, as the factor is
+    return np.asarray(dtrtri(factor, lower=1, overwrite_c=1)[0])
+
+
+def invert(A: Floats) -> Floats:
+    """Return the inverse of a matrix (p, p) that is positive definite up to rounding, or of one a little larger."""
+    lower, _ = dlauum(root_of_inverse(A), lower=1, overwrite_c=1)  # above the diagonal it is 0, as the root is
     inverse = lower + lower.T
     inverse[np.diag_indices_from(inverse)] = np.diag(lower)
     return np.asarray(inverse)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from creases._typing import Bools, Floats, Ints
 from creases.tables._split.split import UniqueRows
 from creases.tables._stages.families import Classes, Family, Targets
+
+if TYPE_CHECKING:
+    from creases.tables._stages.penalized import Basis
+
+#: Numbers of functions of rows that these remember at most.
+REMEMBERED = 12_000_000
 
 
 class RowSource(Protocol):
@@ -40,6 +46,7 @@ class Rows:
     numbers: Ints | None = None  #: (n,) in the table; None if they have none there
     total: float | None = None  #: weight of all rows where these are a block of them
     known: Floats | None = None  #: (n, m) what all scores have beside those of a fit: effects of levels
+    _last: list[tuple[Basis, Floats]] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def from_unique(cls, rows: UniqueRows, among: Ints, targets: Targets) -> Rows:
@@ -67,6 +74,22 @@ class Rows:
         names = ("X", "y", "weight", "copies", "numbers", "known")
         arrays: dict[str, Any] = {name: each[rows] for name in names if (each := getattr(self, name)) is not None}
         return replace(self, **arrays, total=None)
+
+    def beside(self, known: Floats) -> Rows:
+        """Return the rows with known scores (n, m); both remember the same functions."""
+        rows = replace(self, known=known)
+        object.__setattr__(rows, "_last", self._last)
+        return rows
+
+    def functions(self, basis: Basis) -> Floats:
+        """Return the functions (n, p) of a basis at the rows, which remember the last ones: stages share most."""
+        last = self._last[0] if self._last else None
+        if last is not None and last[0] is basis:
+            return last[1]
+        functions = basis(self.X, last)
+        if functions.size <= REMEMBERED:
+            self._last[:] = [(basis, functions)]
+        return functions
 
     def sum(self, function: Callable[[Rows], Any]) -> Any:
         """Return a function of all rows: they are one block."""

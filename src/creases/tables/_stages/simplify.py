@@ -21,9 +21,6 @@ NEGLIGIBLE = 0.02
 #: Lines above which those without an effect are left out early.
 MANY_LINES = 100
 
-#: Fraction of the functions that are left from which on those that are gone leave the matrices.
-SHRINK = 0.8
-
 #: By how much leaving out bends may change the predictions, in multiples of their variance.
 TOLERANCE = 0.03
 
@@ -38,33 +35,31 @@ def eliminate(fit: Fit, rows: Rows) -> Bools:
     mask = _live_functions(fit.basis, fit.effective)
     chosen = np.flatnonzero(mask)
     inverses = np.stack([invert(gram[np.ix_(chosen, chosen)]) for gram in prediction_forms(fit, rows)])  # (m, q, q)
+    variances = np.einsum("mpp->mp", inverses).copy()
     weights = fit.weights[chosen].T.copy()  # (m, q)
     kept = np.ones(len(chosen), bool)
     needs = _needed_lines(fit.basis, chosen)
     readers = needs.sum(axis=0)  # that are kept
     is_line = chosen < len(fit.basis.curves.lines)
     left = TOLERANCE * fit.noise * fit.freedom
-    places = np.arange(len(chosen))  # of those that the matrices still have
-    while True:
+    gone = np.empty_like(inverses)  # (m, k, q) what the k functions that went have taken from the inverses: products
+    for k in range(len(chosen)):
         is_last = is_line & ((kept & is_line).sum() == 1)  # a basis has a line
-        can_go = np.flatnonzero((kept & ~is_last & (readers == 0))[places])
+        can_go = np.flatnonzero(kept & ~is_last & (readers == 0))
         if not len(can_go):
             break
-        variances = np.einsum("mpp->mp", inverses)[:, can_go]
-        costs = (weights[:, can_go] ** 2 / variances.clip(1e-300)).sum(axis=0)
-        k = int(can_go[costs.argmin()])
+        costs = (weights[:, can_go] ** 2 / variances[:, can_go].clip(1e-300)).sum(axis=0)
+        least = int(can_go[costs.argmin()])
         left -= float(costs.min())
         if left < 0:
             break
-        column = inverses[:, :, k].copy()
-        pivot = column[:, k].clip(1e-300)
-        weights -= column * (weights[:, k] / pivot)[:, None]
-        inverses -= column[:, :, None] * (column / pivot[:, None])[:, None, :]
-        kept[places[k]] = False
-        readers -= needs[places[k]]
-        still = np.flatnonzero(kept[places])
-        if len(still) < SHRINK * len(places):  # smaller matrices take less time
-            places, weights, inverses = places[still], weights[:, still], inverses[:, still][:, :, still]
+        column = inverses[:, least] - (gone[:, None, :k, least] @ gone[:, :k])[:, 0]
+        pivot = column[:, least, None].clip(1e-300)
+        weights -= column * (weights[:, least, None] / pivot)
+        gone[:, k] = column / np.sqrt(pivot)
+        variances -= gone[:, k] ** 2
+        kept[least] = False
+        readers -= needs[least]
     mask[chosen] = kept
     return mask
 

@@ -80,7 +80,7 @@ class Candidate:
     @classmethod
     def from_fits(cls, stage: str, fits: Sequence[Fit], held: Sequence[Rows]) -> Candidate:
         """Judge fits by the rows that their folds hold out."""
-        losses = [out.losses(fit(out.X)) for fit, out in zip(fits, held, strict=True)]
+        losses = [out.losses(fit(out)) for fit, out in zip(fits, held, strict=True)]
         return cls(stage, tuple(fits), np.concatenate(losses))
 
 
@@ -159,7 +159,7 @@ def _rough_basis(rows: Rows, folds: Folds, inputs: Inputs, best: Candidate) -> B
     tested = [out for _, out in folds]
     X, copies = np.concatenate([out.X for out in tested]), np.concatenate([out.copies for out in tested])
     parts = zip(best.fits, tested, strict=True)
-    residuals = np.concatenate([out.family.pearson(out.y, out.whole(fit(out.X))) for fit, out in parts])
+    residuals = np.concatenate([out.family.pearson(out.y, out.whole(fit(out))) for fit, out in parts])
     curves = best.fits[0].basis.curves
     knots, ramps = list(curves.knots), {}
     tried = [j for j in np.flatnonzero(inputs.may_bend).tolist() if j != inputs.clock]  # stretches of time are off
@@ -231,7 +231,7 @@ class PairLibrary:
     def rank(self, rows: Rows, fit: Fit, variables: Sequence[Variable], count: int) -> list[PurePair]:
         """Return the pairs of variables that explain most of what a fit leaves unexplained in rows."""
         some = _largest(fit, rows, variables) if len(variables) > MAX_PAIRED else variables
-        ranked = rank_pairs(rows.X, rows.pulls(fit(rows.X)), rows.weight, some)
+        ranked = rank_pairs(rows.X, rows.pulls(fit(rows)), rows.weight, some)
         pairs = [self._find(first, second) for _, first, second in ranked[:count]]
         return [pair for pair in pairs if pair is not None]
 
@@ -263,10 +263,10 @@ def _drop_chance_planes(candidate: Candidate, curves: Candidate, folds: Folds, i
     without each, in standard errors, as long as without all of these together the rows lose nothing.
     """
     tested = [out for _, out in folds]
-    scores = [fit(out.X) for fit, out in zip(candidate.fits, tested, strict=True)]
+    scores = [fit(out) for fit, out in zip(candidate.fits, tested, strict=True)]
     added: dict[PairHinges, list[Floats]] = {}  # what each pair adds to the scores of held-out rows (n, m), by fold
     for k, (fit, out) in enumerate(zip(candidate.fits, tested, strict=True)):
-        F = fit.basis(out.X)
+        F = out.functions(fit.basis)
         for plane, place in zip(fit.basis.planes, fit.basis.places, strict=True):
             added.setdefault(plane.hinges, [np.zeros_like(s) for s in scores])[k] = F[:, place] @ fit.weights[place]
 

@@ -50,7 +50,7 @@ def train_units(rows: Rows, fit: Fit, knots: tuple[Floats, ...], inputs: Inputs,
     own, U = own[varies], U[:, varies]
     mean, deviation = U.mean(axis=0), U.std(axis=0)
     Z = ((U - mean) / deviation).astype(np.float32)
-    offset = rows.whole(fit(rows.X)).astype(np.float32)
+    offset = rows.whole(fit(rows)).astype(np.float32)
     n_units = int(np.clip(len(rows) // ROWS_PER_UNIT, LEAST_UNITS, MOST_UNITS))
     d, m = Z.shape[1], offset.shape[1]
     W = rng.normal(size=(d, n_units)) * (2 / max(d, 1)) ** 0.5
@@ -77,9 +77,12 @@ def _gradients(
     parameters: list[Singles], Z: Singles, offset: Singles, y: Singles, weight: Singles, family: Family
 ) -> list[Singles]:
     W, b, V, c = parameters
-    hidden = np.maximum(Z @ W + b, 0.0)
+    hidden = Z @ W
+    hidden += b
+    np.maximum(hidden, 0.0, out=hidden)
     error = -family.pulls(y, offset + hidden @ V + c).astype(np.float32) * weight / len(Z)
-    back = (error @ V.T) * (hidden > 0)
+    back = error * V[:, 0] if V.shape[1] == 1 else error @ V.T  # the same, and a product of matrices is slow for one
+    back *= hidden > 0
     return [Z.T @ back, back.sum(axis=0), hidden.T @ error, error.sum(axis=0)]
 
 
@@ -172,7 +175,7 @@ class _Rest:
         names = ("X", "y", "weight", "copies", "numbers")
         arrays = [[getattr(part, name) for _, part in parts] for name in names]
         stacked: list[Any] = [None if each[0] is None else np.concatenate(each) for each in arrays]
-        scores = np.concatenate([part.whole(fits[max(k, 0)](part.X)) for k, part in parts])
+        scores = np.concatenate([part.whole(fits[max(k, 0)](part)) for k, part in parts])
         fold = np.repeat([k for k, _ in parts], [len(part) for _, part in parts])
         rows = Rows(family=folds[0][0].family, **dict(zip(names, stacked, strict=True)))
         return cls(rows, scores, fold, len(folds))
