@@ -86,9 +86,10 @@ class CurveBasis:
         mean = (share * V).sum(axis=0)
         deviation = np.sqrt((share * (V - mean) ** 2).sum(axis=0))
         deviation[deviation < 1e-9] = 1.0
-        bends, own = raw._bends(U), raw.feature_of_bend
-        slope = np.einsum("nh,nh,nh->h", share[:, own], ((V - mean) / deviation)[:, own], bends)
-        bend_mean = (share[:, own] * bends).sum(axis=0)
+        bends, slope, bend_mean = raw._bends(U), np.zeros(h), np.zeros(h)
+        for j, own in raw._runs:
+            bend_mean[own] = share[:, j] @ bends[:, own]
+            slope[own] = (share[:, j] * ((V[:, j] - mean[j]) / deviation[j])) @ bends[:, own]
         return replace(raw, mean=mean, deviation=deviation, bend_mean=bend_mean, bend_slope=slope)
 
     @cached_property
@@ -106,6 +107,15 @@ class CurveBasis:
         """(h,) The feature that a hinge or a ramp reads; hinges come first."""
         sizes = [len(each) - 2 for each in self.knots] + [len(each) for each in self.ramps]
         return np.repeat(np.tile(np.arange(len(self.knots)), 2), sizes)
+
+    @cached_property
+    def _runs(self) -> list[tuple[int, slice]]:
+        """Features with bends, each with where its hinges are; then those with ramps."""
+        runs, start = [], 0
+        for number, places in enumerate([each[1:-1] for each in self.knots] + list(self.ramps)):
+            runs += [(number % len(self.knots), slice(start, start + len(places)))] if len(places) else []
+            start += len(places)
+        return runs
 
     @cached_property
     def n_hinges(self) -> int:
@@ -184,17 +194,18 @@ class CurveBasis:
         return np.clip((X - self.low) / self.span, 0.0, 1.0)
 
     def _bends(self, U: Floats) -> Floats:
-        """Return hinges and ramps (n, h) of scaled features (n, d)."""
-        result = U[:, self.feature_of_bend]
-        hinges, ramps = result[:, : self.n_hinges], result[:, self.n_hinges :]
-        hinges -= self._places
-        np.maximum(hinges, 0.0, out=hinges)
-        ramps -= self._edges[:, 0]
-        ramps /= self._edges[:, 1] - self._edges[:, 0]
-        np.clip(ramps, 0.0, 1.0, out=ramps)
-        round_ = np.flatnonzero(self._ends)
-        result[:, round_] -= self._ends[round_] * U[:, self.feature_of_bend[round_]]
-        return result
+        """Return hinges and ramps (n, h) of scaled features (n, d), by column."""
+        result, n_hinges = np.empty((len(self.feature_of_bend), len(U))), self.n_hinges
+        for j, own in self._runs:
+            u, bends = U[:, j].copy(), result[own]
+            if own.start < n_hinges:
+                np.maximum(np.subtract(u, self._places[own, None], out=bends), 0.0, out=bends)
+            else:
+                low, high = self._edges[own.start - n_hinges : own.stop - n_hinges].T[:, :, None]
+                np.clip((u - low) / (high - low), 0.0, 1.0, out=bends)
+            if self.is_circle[j]:
+                bends -= self._ends[own, None] * u
+        return result.T
 
     @cached_property
     def _ends(self) -> Floats:
@@ -210,15 +221,15 @@ class CurveBasis:
         """Return lines, hinges and ramps (n, p) at rows X (n, d)."""
         U = self.scale(X)
         Z = (self._lines(U) - self.mean) / self.deviation
-        bends = self._bends(U)
-        slopes = Z[:, self.feature_of_bend]
-        slopes *= self.bend_slope
-        slopes += self.bend_mean
-        bends -= slopes
-        result = np.hstack([Z[:, self.lines], bends])
+        bends = self._bends(U).T
+        for j, own in self._runs:
+            bends[own] -= Z[:, j] * self.bend_slope[own, None] + self.bend_mean[own, None]
+        result = np.concatenate([Z.T[self.lines], bends])
         if len(self.gap_features):
-            result *= 1.0 - self._missing(X)[:, self.feature]
-        return result
+            missing = self._missing(X).T
+            for j in np.flatnonzero([len(gaps) for gaps in self.gaps]):
+                result[self.feature == j] *= 1.0 - missing[j]
+        return result.T
 
     def functions_of(self, j: int, x: Floats) -> Floats:
         """Return the functions (n, q) of feature j, in their order, at its values x (n,)."""

@@ -219,7 +219,7 @@ class PairHinges:
         U = self.spread(X)
         rows = zip(self.first.tolist(), self.second.tolist(), self.weights.tolist(), strict=True)
         columns = [np.maximum(a * U[i] + b * U[j] + c, 0.0) for i, j, (a, b, c) in rows]
-        return np.stack(columns, axis=1) if columns else np.zeros((len(X), 0))
+        return np.stack(columns).T if columns else np.zeros((len(X), 0))
 
     def slope_patterns(self, j: int, knots: Floats) -> list[tuple[Bools, list[Floats]]]:
         """Return the slopes of the hinges along feature j, a number, however the other variable is.
@@ -347,7 +347,8 @@ class PurePair:
     def __call__(self, X: Floats, F: Floats) -> Floats:
         """Return the hinges (n, h) at rows X (n, d), at which the curves' functions are F (n, p)."""
         own = np.flatnonzero(self.margin.any(axis=1))
-        return np.asarray((self.hinges(X) - self.offset - F[:, own] @ self.margin[own]) / self.scale)
+        curves = self.margin[own].T @ F.T[own]  # (h, n): columns are read one by one
+        return np.asarray((self.hinges(X).T - self.offset[:, None] - curves) / self.scale).T
 
 
 class Purifier:

@@ -58,7 +58,8 @@ class Basis:
         known = {} if before is None else dict(zip(before.planes, before.places, strict=False))
         planes = [G[:, known[plane]] if plane in known else plane(X, F) for plane in self.planes]
         units = [self.units(X)] if self.units else []
-        return np.hstack([F, *planes, *units]) if self.places or before is not None else F
+        parts = [F, *planes, *units]
+        return np.concatenate([part.T for part in parts]).T if self.places or before is not None else F
 
 
 # Shapes of curves that hold by construction: rising, falling, convex.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from creases.tables._stages.basis import CurveBasis, HiddenUnits
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.knots import clip_outliers, close_circle, find_ramps, is_rough, quantile_knots
 from creases.tables._stages.model import CurveModel, Step
-from creases.tables._stages.pairs import PairHinges, PurePair, Purifier, Variable, rank_pairs
+from creases.tables._stages.pairs import PairHinges, Purifier, Variable, rank_pairs
 from creases.tables._stages.penalized import STEPS, Basis, Fit, fit_penalized
 from creases.tables._stages.rows import Rows, mean_with_error
 from creases.tables._stages.simplify import NEGLIGIBLE, drop_idle_functions
@@ -193,7 +193,7 @@ def _plane_candidates(rows: Rows, folds: Folds, inputs: Inputs, curves: Candidat
             break
         if k == 2 and choose(result, tested) is not result[-1]:
             break
-        bases = [Basis(curves.fits[0].basis.curves, tuple(each[:n])) for each in pairs]
+        bases = [Basis(curves.fits[0].basis.curves, tuple(map(library.purify, each[:n]))) for each in pairs]
         if k and max(len(basis.penalty) for basis in bases) > MOST_FUNCTIONS:
             break
         result.append(_on_folds(f"{n} planes", folds, inputs, bases.__getitem__, result[-1].fits))
@@ -225,15 +225,15 @@ class PairLibrary:
 
     def __init__(self, rows: Rows, curves: CurveBasis) -> None:
         self._rows, self._curves = rows, curves
-        self._purify = Purifier(rows, curves)
-        self._pairs: dict[tuple[int, int, bool], PurePair | None] = {}
+        self.purify = cache(Purifier(rows, curves))
+        self._pairs: dict[tuple[int, int, bool], PairHinges] = {}
 
-    def rank(self, rows: Rows, fit: Fit, variables: Sequence[Variable], count: int) -> list[PurePair]:
+    def rank(self, rows: Rows, fit: Fit, variables: Sequence[Variable], count: int) -> list[PairHinges]:
         """Return the pairs of variables that explain most of what a fit leaves unexplained in rows."""
         some = _largest(fit, rows, variables) if len(variables) > MAX_PAIRED else variables
         ranked = rank_pairs(rows.X, rows.pulls(fit(rows)), rows.weight, some)
         pairs = [self._find(first, second) for _, first, second in ranked[:count]]
-        return [pair for pair in pairs if pair is not None]
+        return [pair for pair in pairs if len(pair.first)]  # others have too few rows
 
     def refine(self, fit: Fit) -> Basis:
         """Return the planes of a fit, those of two numbers that use most of their freedom with finer ones instead."""
@@ -244,15 +244,14 @@ class PairLibrary:
             if plane.hinges.variables[1].kind == "number" and freedom > SATURATED * len(plane) * m:
                 sizes.append((-float(np.square(fit.weights[place]).sum()), k))
         for _, k in sorted(sizes)[:MAX_FINER]:
-            planes[k] = self._find(*planes[k].hinges.variables, is_fine=True) or planes[k]
+            finer = self._find(*planes[k].hinges.variables, is_fine=True)
+            planes[k] = self.purify(finer) if len(finer.first) else planes[k]
         return Basis(self._curves, tuple(planes)) if sizes else fit.basis
 
-    def _find(self, first: Variable, second: Variable, *, is_fine: bool = False) -> PurePair | None:
-        """Return the hinges of two variables; None where these have too few rows."""
+    def _find(self, first: Variable, second: Variable, *, is_fine: bool = False) -> PairHinges:
         key = (int(first.features[0]), int(second.features[0]), is_fine)
         if key not in self._pairs:
-            hinges = PairHinges.from_rows(self._rows, self._curves, first, second, is_fine=is_fine)
-            self._pairs[key] = self._purify(hinges) if len(hinges.first) else None
+            self._pairs[key] = PairHinges.from_rows(self._rows, self._curves, first, second, is_fine=is_fine)
         return self._pairs[key]
 
 
@@ -287,8 +286,8 @@ def _drop_chance_planes(candidate: Candidate, curves: Candidate, folds: Folds, i
 def _unit_candidates(rows: Rows, folds: Folds, inputs: Inputs, judged: list[Candidate]) -> list[Candidate]:
     """Return units beside the best stage so far: those that grow, and those trained together if they may beat these.
 
-    Those that are trained together on the first fold tell whether units may pay at all. Units that grow are judged as
-    they are when trained without each fold.
+    Those that are trained together on the first fold tell whether units may pay at all: first beside the other parts as
+    these are, then fitted with them. Units that grow are judged as they are when trained without each fold.
     """
     tested = [out for _, out in folds]
     base = choose(judged, tested)
@@ -298,8 +297,10 @@ def _unit_candidates(rows: Rows, folds: Folds, inputs: Inputs, judged: list[Cand
         weights, biases = train_units(folds[k][0], base.fits[k], knots, inputs, seed=k)
         return replace(base.fits[k].basis, units=HiddenUnits.from_rows(rows, knots, weights, biases))
 
-    result = []
-    first = _on_folds("units", folds, inputs, train, base.fits, until=1)
+    result, trial = [], train(0)
+    if _do_harm(trial, base.fits[0], rows, folds[0], inputs):
+        return []
+    first = _on_folds("units", folds, inputs, lambda _: trial, base.fits, until=1)
     if not _may_beat(first, base, folds):
         return []
     if grown := grow_units_of_folds(rows, folds, base.fits, inputs):
@@ -309,6 +310,15 @@ def _unit_candidates(rows: Rows, folds: Folds, inputs: Inputs, judged: list[Cand
     if _may_beat(first, choose([*judged, *result], tested), folds):
         result.append(_on_folds("units", folds, inputs, train, base.fits, begun=first.fits))
     return result
+
+
+def _do_harm(trial: Basis, fit: Fit, rows: Rows, fold: tuple[Rows, Rows], inputs: Inputs) -> bool:
+    """Return whether the units of a basis, beside a fit as it is, make what held-out rows lose larger."""
+    train, out = (replace(part, known=part.whole(fit(part))) for part in fold)
+    lines = curve_basis(rows, inputs, np.zeros(len(inputs.names), bool))
+    beside = fit_penalized(replace(lines, units=trial.units), train, inputs.shapes)
+    loss, error = mean_with_error(out.losses(beside(out)) - fold[1].losses(fit(fold[1])), [out])
+    return loss > max(TRIAL_ERRORS * error, LEAST_GAIN)
 
 
 def _may_beat(first: Candidate, rival: Candidate, folds: Folds) -> bool:
