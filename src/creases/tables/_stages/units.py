@@ -54,9 +54,12 @@ def train_units(rows: Rows, fit: Fit, knots: tuple[Floats, ...], inputs: Inputs,
     n_units = int(np.clip(len(rows) // ROWS_PER_UNIT, LEAST_UNITS, MOST_UNITS))
     d, m = Z.shape[1], offset.shape[1]
     W = rng.normal(size=(d, n_units)) * (2 / max(d, 1)) ** 0.5
-    start = [W, rng.normal(size=n_units) * 0.5, np.zeros((n_units, m)), np.zeros(m)]
-    parameters: list[Singles] = [each.astype(np.float32) for each in start]
-    optimizer = _Adam(parameters)
+    start = [W, np.zeros((n_units, m)), rng.normal(size=n_units) * 0.5, np.zeros(m)]
+    whole = np.concatenate([each.ravel() for each in start]).astype(np.float32)
+    ends = np.cumsum([each.size for each in start]).tolist()
+    parts = zip(np.split(whole, ends[:-1]), start, strict=True)
+    parameters: list[Singles] = [part.reshape(each.shape) for part, each in parts]  # which change with the whole
+    optimizer = _Adam(whole, ends[1])
     y, weight = rows.y.astype(np.float32), rows.weight.astype(np.float32)[:, None]
     batch = min(BATCH, max(len(rows) // 8, 16))
     n_steps = min(EPOCHS * len(rows) // batch, STEPS)
@@ -67,45 +70,42 @@ def train_units(rows: Rows, fit: Fit, knots: tuple[Floats, ...], inputs: Inputs,
         part = order[at : at + batch]
         at += batch
         gradients = _gradients(parameters, Z[part], offset[part], y[part], weight[part], rows.family)
-        optimizer.step(gradients, step / n_steps)
+        optimizer.step(np.concatenate([each.ravel() for each in gradients]), step / n_steps)
     weights = np.zeros((n_units, len(knots)))
     weights[:, own] = parameters[0].T.astype(np.float64) / deviation
-    return weights, parameters[1].astype(np.float64) - weights[:, own] @ mean
+    return weights, parameters[2].astype(np.float64) - weights[:, own] @ mean
 
 
 def _gradients(
     parameters: list[Singles], Z: Singles, offset: Singles, y: Singles, weight: Singles, family: Family
 ) -> list[Singles]:
-    W, b, V, c = parameters
+    W, V, b, c = parameters
     hidden = Z @ W
     hidden += b
     np.maximum(hidden, 0.0, out=hidden)
     error = -family.pulls(y, offset + hidden @ V + c).astype(np.float32) * weight / len(Z)
     back = error * V[:, 0] if V.shape[1] == 1 else error @ V.T  # the same, and a product of matrices is slow for one
     back *= hidden > 0
-    return [Z.T @ back, back.sum(axis=0), hidden.T @ error, error.sum(axis=0)]
+    return [Z.T @ back, hidden.T @ error, back.sum(axis=0), error.sum(axis=0)]
 
 
 class _Adam:
-    """Adam with decoupled decay of matrices (Loshchilov, Hutter 2019)."""
+    """Adam with decoupled decay of the first parameters, those of matrices (Loshchilov, Hutter 2019)."""
 
-    def __init__(self, parameters: list[Singles]) -> None:
-        self._weights = parameters
-        self._means = [np.zeros_like(each) for each in parameters]
-        self._squares = [np.zeros_like(each) for each in parameters]
+    def __init__(self, parameters: Singles, n_decaying: int) -> None:
+        self._weights, self._decaying = parameters, parameters[:n_decaying]
+        self._mean, self._square = np.zeros_like(parameters), np.zeros_like(parameters)
         self._count = 0
 
-    def step(self, gradients: list[Singles], progress: float) -> None:
+    def step(self, gradient: Singles, progress: float) -> None:
         """Take a step at a fraction of the training."""
         self._count += 1
         rate = RATE * (1 + np.cos(np.pi * progress)) / 2
         scale = rate * (1 - 0.999**self._count) ** 0.5 / (1 - 0.9**self._count)
-        for p, g, mean, square in zip(self._weights, gradients, self._means, self._squares, strict=True):
-            mean += 0.1 * (g - mean)
-            square += 0.001 * (g * g - square)
-            if p.ndim == 2:
-                p *= 1 - rate * DECAY
-            p -= scale * mean / (np.sqrt(square) + 1e-8)
+        self._mean += 0.1 * (gradient - self._mean)
+        self._square += 0.001 * (gradient * gradient - self._square)
+        self._decaying *= 1 - rate * DECAY
+        self._weights -= scale * self._mean / (np.sqrt(self._square) + 1e-8)
 
 
 # Units that grow one fold at a time on what the other stages leave, each with its reason.
