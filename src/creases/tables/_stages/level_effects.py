@@ -12,7 +12,7 @@ import numpy as np
 
 from creases._typing import Floats, Ints
 from creases.tables._stages.inputs import Inputs
-from creases.tables._stages.penalized import LARGEST, LEAST, Basis, Fit, Functions, fit_penalized
+from creases.tables._stages.penalized import LARGEST, LEAST, Basis, Fit, fit_penalized
 from creases.tables._stages.rows import Rows
 from creases.tables._stages.stages import Candidate, compare, curve_basis
 

@@ -314,7 +314,7 @@ def _unit_candidates(rows: Rows, folds: Folds, inputs: Inputs, judged: list[Cand
 
 def _do_harm(trial: Basis, fit: Fit, rows: Rows, fold: tuple[Rows, Rows], inputs: Inputs) -> bool:
     """Return whether the units of a basis, beside a fit as it is, make what held-out rows lose larger."""
-    train, out = (replace(part, known=part.whole(fit(part))) for part in fold)
+    train, out = (part.beside(part.whole(fit(part))) for part in fold)
     lines = curve_basis(rows, inputs, np.zeros(len(inputs.names), bool))
     beside = fit_penalized(replace(lines, units=trial.units), train, inputs.shapes)
     loss, error = mean_with_error(out.losses(beside(out)) - fold[1].losses(fit(fold[1])), [out])
