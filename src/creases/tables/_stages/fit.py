@@ -16,7 +16,7 @@ from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.level_effects import LevelEffects, add_effects, fit_effects
 from creases.tables._stages.model import Curve, CurveModel, Plane, Units
 from creases.tables._stages.pairs import PurePair, project_out
-from creases.tables._stages.penalized import STEPS, Basis, Fit, fit_penalized, imitate, mean_functions, refit
+from creases.tables._stages.penalized import STEPS, Basis, Fit, fit_penalized, imitate, refit
 from creases.tables._stages.rows import Rows, RowSource, mean_with_error
 from creases.tables._stages.simplify import eliminate, select_functions
 from creases.tables._stages.stages import (
@@ -290,7 +290,8 @@ def _average_folds(kept: Candidate, data: Rows, folds: Folds, inputs: Inputs) ->
         fits = tuple(fit_penalized(basis, train, inputs.shapes, start=fit) for basis, fit, (train, _) in parts)
     dense = average_fits(fits, MAX_PLANES)
     basis = select_functions(dense.basis, data, eliminate(dense, data))
-    return dense, imitate(dense, basis, data, inputs.shapes), mean_functions(basis, data)
+    means = data.weight @ data.functions(basis) / data.weight.sum()
+    return dense, imitate(dense, basis, data, inputs.shapes), means
 
 
 def _fit_sample(kept: Candidate, data: Rows, inputs: Inputs, *, is_linear: bool) -> tuple[Fit, Fit]:

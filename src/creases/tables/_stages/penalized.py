@@ -59,7 +59,7 @@ class Basis:
         planes = [G[:, known[plane]] if plane in known else plane(X, F) for plane in self.planes]
         units = [self.units(X)] if self.units else []
         parts = [F, *planes, *units]
-        return np.concatenate([part.T for part in parts]).T if self.places or before is not None else F
+        return np.concatenate([part.T for part in parts]).T if self.places else F
 
 
 # Shapes of curves that hold by construction: rising, falling, convex.
@@ -222,16 +222,11 @@ class _Functions:
         squares, sums = np.zeros((1 if is_same else m, p, p)), np.zeros((m, p))
         for part, F in self:
             sums += curvatures[part].T @ F
-            for square, curvature in zip(squares, curvatures[part].T, strict=False):
-                square += _squares(F, curvature)
+            for square, weight in zip(squares, curvatures[part].T, strict=False):
+                is_constant = bool((weight == weight[:1]).all())
+                scaled = F if is_constant else F * np.sqrt(weight)[:, None]
+                square += (scaled.T @ scaled) * (weight[0] if is_constant and len(weight) else 1.0)
         return squares, sums, curvatures.sum(axis=0)
-
-
-def _squares(F: Floats, weight: Floats) -> Floats:
-    """Return the sums (p, p) of the products of functions (n, p) of rows with weights (n,)."""
-    is_constant = bool((weight == weight[:1]).all())
-    scaled = F if is_constant else F * np.sqrt(weight)[:, None]
-    return np.asarray((scaled.T @ scaled) * (weight[0] if is_constant and len(weight) else 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,19 +237,17 @@ class _Gram:
     mean: Floats  #: (p,)
     total: float
 
-    @classmethod
-    def centre(cls, squares: Floats, mean: Floats, total: float) -> _Gram:
-        """Return moments about the mean (p,) of those about 0."""
-        matrix = np.outer(-total * mean, mean)
-        matrix += squares
-        matrix[np.diag_indices_from(matrix)] += 1e-9 * np.trace(matrix) / len(matrix)  # functions may be dependent
-        return cls(matrix, mean, total)
-
 
 def center_moments(squares: Floats, sums: Floats, totals: Floats) -> list[_Gram]:
     """Return the centred moments of each score: see :meth:`_Functions.moments`."""
-    m, each = len(totals), range(len(totals))
-    return [_Gram.centre(squares[c if len(squares) == m else 0], sums[c] / totals[c], float(totals[c])) for c in each]
+    grams = []
+    for c, total in enumerate(totals.tolist()):
+        mean = sums[c] / total
+        matrix = np.outer(-total * mean, mean)
+        matrix += squares[c if len(squares) == len(totals) else 0]
+        matrix[np.diag_indices_from(matrix)] += 1e-9 * np.trace(matrix) / len(matrix)  # functions may be dependent
+        grams.append(_Gram(matrix, mean, total))
+    return grams
 
 
 def fit_penalized(
@@ -349,11 +342,6 @@ def _step_sums(fit: Fit, before: Fit | None, rows: Rows) -> _StepSums:
         float(rows.weight @ rows.potentials(scores)),
         change,
     )
-
-
-def mean_functions(basis: Basis, rows: Rows) -> Floats:
-    """Return the means (p,) of the functions of a basis over rows."""
-    return np.asarray(_Functions(basis, rows).gradient(rows.weight[:, None])[:, 0] / rows.weight.sum())
 
 
 def _between(fit: Fit, target: Fit, length: float) -> Fit:
@@ -530,10 +518,7 @@ def imitate(fit: Fit, basis: Basis, rows: Rows, shapes: Sequence[Shape]) -> Fit:
 
 
 def root_of_inverse(A: Floats) -> Floats:
-    """Return R (p, p), lower, with ``R.T @ R`` the inverse of a matrix (p, p), positive definite up to rounding.
-
-    If it is not, of one a little larger.
-    """
+    """Return R (p, p), lower: ``R.T @ R`` is the inverse of a matrix that is positive definite up to rounding."""
     ridge = 0.0
     factor, failed = dpotrf(A, lower=1)
     while failed and ridge < 1.0:

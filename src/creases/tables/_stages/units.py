@@ -175,7 +175,7 @@ class _Rest:
         names = ("X", "y", "weight", "copies", "numbers")
         arrays = [[getattr(part, name) for _, part in parts] for name in names]
         stacked: list[Any] = [None if each[0] is None else np.concatenate(each) for each in arrays]
-        scores = np.concatenate([part.whole(fits[max(k, 0)](part)) for k, part in parts])
+        scores = np.concatenate([part.whole(fits[max(k, 0)](part)) for k, part in parts]).round(9)  # growth has ties
         fold = np.repeat([k for k, _ in parts], [len(part) for _, part in parts])
         rows = Rows(family=folds[0][0].family, **dict(zip(names, stacked, strict=True)))
         return cls(rows, scores, fold, len(folds))
