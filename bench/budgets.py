@@ -14,6 +14,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def make_network(seed: int) -> tuple[Any, Any, Any]:
     rng, widths = np.random.default_rng(seed), WIDTHS[seed % len(WIDTHS)]
     layers = [
         (rng.standard_normal((m, n)) * np.sqrt(2 / n), 0.1 * rng.standard_normal(m))
-        for n, m in zip(widths[:-1], widths[1:], strict=True)
+        for n, m in pairwise(widths)
     ]
     near = [(W * (1 + 1e-3 * rng.standard_normal(W.shape)), b) for W, b in layers]
     middle, half = rng.standard_normal(widths[0]), rng.choice([0.01, 0.1, 1.0])

@@ -12,7 +12,7 @@ from torch import nn
 import creases
 from creases._engines._local import Serial
 from creases.certify.proofs import check_proof
-from creases.certify.properties import Case, Property, _subtrees, _verify, verify
+from creases.certify.properties import Case, Property, _case_search, _subtrees, _verify, verify
 from creases.errors import InputError
 
 #: Networks of the four searches: boxes by the compiled kernel, then sides; boxes of few inputs; sides; boxes by layers.
@@ -66,7 +66,7 @@ class Shuffled(Serial):
 def use(monkeypatch):
     """Let parts be small, and an engine do all but the first."""
     monkeypatch.setattr(_subtrees, "FIRST_SECONDS", 0.0)
-    monkeypatch.setattr(_subtrees, "MAX_NODES", _subtrees.MIN_NODES)
+    monkeypatch.setattr(_case_search, "MAX_NODES", _case_search.MIN_NODES)
     monkeypatch.setattr("creases.certify._boxes.search.SHARE", 16)
     monkeypatch.setattr("creases.certify._boxes.few_inputs.SHARE", 1)
     monkeypatch.setattr("creases.certify._boxes.few_inputs.SMALL_SHARE", 1)

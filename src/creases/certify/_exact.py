@@ -58,19 +58,6 @@ def bend_exactly(z: Dyadic, leak: Floats) -> Dyadic:
     return Dyadic(np.asarray(z.whole * factor.whole, object), z.power + factor.power)
 
 
-def _affine(step: Step, inputs: list[Dyadic], matrices: list[Floats], scale: int) -> Dyadic:
-    """Apply an affine step, its offset times a number, by the matrix that it is for each of its inputs."""
-    parts = [
-        multiply_exactly(matrix, Dyadic(value.whole.ravel(), value.power))
-        for value, matrix in zip(inputs, matrices, strict=True)
-    ]
-    if step.offset is not None:
-        offset = Dyadic.of(step.offset.expand(step.shape).double().numpy().ravel())
-        parts.append(Dyadic(np.asarray(offset.whole * scale, object), offset.power))
-    total = sum(parts[1:], parts[0])
-    return Dyadic(total.whole.reshape(step.shape), total.power)
-
-
 def multiply_exactly(W: Floats, x: Dyadic) -> Dyadic:
     """Return the product of a matrix of floats (m, n) and numbers (n,); zeros cost nothing."""
     rows, columns = W.nonzero()

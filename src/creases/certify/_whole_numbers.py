@@ -7,8 +7,9 @@ knows no whole numbers closes it, or returns an input that is rounded to one tha
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,9 @@ from creases._typing import Floats, Ints
 from creases._validation import check_index
 from creases.certify._maximize.domain import Domain
 from creases.certify._maximize.objectives import LeastRow
-from creases.certify._maximize.search import Extreme, Limits, maximize_objective, sample_points
+from creases.certify._maximize.queue_search import Extreme, Limits, OpenNode, QueueSearch
+from creases.certify._maximize.search import maximize_objective, sample_points
 from creases.certify.proofs._format import Leaf, Multipliers
-from creases.certify.proofs._record import TreeRecord
 from creases.errors import InputError
 
 #: Seconds for a node with open columns, and their share of the time that is left, if that is more.
@@ -101,53 +102,60 @@ def check_values(columns: Columns, box: Floats) -> None:
             raise InputError("box", "allow exactly one 1 in each group of one_hot", f"none or several in {group}")
 
 
-class ColumnSearch:
-    """The search for the largest value over the allowed inputs of a domain.
+@dataclass(frozen=True, eq=False)
+class _Part(OpenNode):
+    """A box that is not looked at yet."""
 
-    It ends with an input whose value is enough, or when none is above ``limits.stop_below``.
+    box: Floats  #: (n, 2)
+
+
+class ColumnSearch(QueueSearch):
+    """The search for the largest value over the allowed inputs of a domain, depth first.
+
+    It ends with an input whose value is above ``limits.stop_above``, or when none is above ``limits.stop_below``.
     """
 
-    def __init__(
-        self, objective: LeastRow, domain: Domain, columns: Columns, limits: Limits, is_enough: Callable[[float], bool]
-    ) -> None:
-        self.objective, self.columns, self.limits, self.is_enough = objective, columns, limits, is_enough
-        self.n_rows, self.whole = len(domain.b), columns.whole
+    batch = 1
+    objective: LeastRow
+
+    def __init__(self, objective: LeastRow, domain: Domain, columns: Columns, limits: Limits) -> None:
+        self.columns, self.n_rows, self.whole = columns, len(domain.b), columns.whole
         if (np.abs(domain.box[self.whole]) > LARGEST).any():
             raise InputError("integer", "be columns whose box is within 2^51")
-        self.allowed = columns.add_rows(replace(domain, box=columns.narrow(domain.box)))
+        allowed = columns.add_rows(replace(domain, box=columns.narrow(domain.box)))
+        super().__init__(objective, allowed, limits, lambda what, done, total: None)
+        self.order = count(0, -1)  # no part has a bound before it is searched: the last one first
         # A search over boxes, for networks that have no matrices, has a proof for a box alone.
         self.has_rows = objective.form is not None
-        self.record = TreeRecord()
-        self.best, self.where, self.closed, self.has_tree = -np.inf, self.allowed.middle, -np.inf, True
 
-    def run(self) -> Extreme:
-        """Return the largest value, or bounds of it when the time is over."""
-        stack = [(0, self.allowed.box)]
-        while stack and time.monotonic() < self.limits.deadline:
-            number, box = stack.pop()
-            place = self._fix_groups(number, box)
-            if place is None:
-                continue
-            number, box = place
-            found = self._search(box)
-            if self.is_enough(self.best):
-                return Extreme(self.best, self.where, np.inf)
-            if found.upper <= self.limits.stop_below:
-                self.closed, self.has_tree = max(self.closed, found.upper), self.has_tree and found.tree is not None
-                self.record.close(number, found.tree or Leaf("bounds"))
-                continue
-            column, at = self._choose(box, found.where)
-            if column < 0:
-                return Extreme(self.best, self.where, np.inf)
-            parts = [box.copy(), box.copy()]
-            parts[0][column, 1], parts[1][column, 0] = np.floor(at), np.ceil(at)
-            children = list(zip(self.record.split(number, "input", column, at), parts, strict=True))
-            stack += children if found.where[column] > at else children[::-1]  # the nearer one first
-        if stack:
-            return Extreme(self.best, self.where, np.inf)
-        return Extreme(
-            self.best, self.where, max(self.closed, self.best), self.record.tree() if self.has_tree else None
-        )
+    def bound_root(self) -> None:
+        """Put the whole box into the queue."""
+        self.put(_Part(0, np.inf, Leaf("bounds"), self.domain.box))
+
+    def proved_value(self) -> float:
+        """Return the value of the best point, which is proved where it is above ``limits.stop_above``."""
+        return self.lower
+
+    def split(self, nodes: list[_Part]) -> None:
+        """Search a box without regard to whole numbers; close it, or divide it."""
+        place = self._fix_groups(nodes[0].number, nodes[0].box)
+        if place is None:
+            return
+        number, box = place
+        extreme = self._search(box)
+        if self.lower <= self.limits.stop_above and extreme.upper <= self.limits.stop_below:
+            self.has_proof = self.has_proof and extreme.tree is not None
+            self.close(number, extreme.upper, extreme.tree or Leaf("bounds"))
+            return
+        column, at = self._choose(box, extreme.where)
+        if column < 0 or self.lower > self.limits.stop_above:
+            self.close(number, np.inf, Leaf("bounds"))
+            return
+        parts = [box.copy(), box.copy()]
+        parts[0][column, 1], parts[1][column, 0] = np.floor(at), np.ceil(at)
+        children = list(zip(self.record.split(number, "input", column, at), parts, strict=True))
+        for child, part in children if extreme.where[column] > at else children[::-1]:  # the nearer one first
+            self.put(_Part(child, np.inf, Leaf("bounds"), part))
 
     def _search(self, box: Floats) -> Extreme:
         """Search a box without regard to whole numbers, and try what is found, rounded."""
@@ -157,8 +165,8 @@ class ColumnSearch:
         seconds = min(left, max(NODE_SECONDS, NODE_SHARE * left)) if is_open else left
         start = sample_points(domain)
         self._try(start, box)
-        if self.is_enough(self.best):
-            return Extreme(self.best, self.where, np.inf)
+        if self.lower > self.limits.stop_above:
+            return Extreme(self.lower, self.where, np.inf)
         limits = replace(self.limits, deadline=now + seconds)
         found = maximize_objective(self.objective, domain, limits, start=start)
         if np.isfinite(found.lower):
@@ -167,7 +175,7 @@ class ColumnSearch:
 
     def _relax(self, box: Floats) -> Domain:
         """Return the inputs of a box with all rows that say something in it."""
-        A, b = self.allowed.A.copy(), self.allowed.b.copy()
+        A, b = self.domain.A.copy(), self.domain.b.copy()
         if not self.has_rows:
             return Domain(box, A[: self.n_rows], b[: self.n_rows])
         for k, group in enumerate(map(list, self.columns.one_hot)):
@@ -179,16 +187,8 @@ class ColumnSearch:
     def _try(self, X: Floats, box: Floats) -> None:
         """Keep the best of inputs (p, n), rounded, by the value that is proved."""
         X = self.columns.round(X, box)
-        X = X[self.allowed.contains(X)]
-        X = X[[self.columns.allows(x) for x in X]] if len(X) else X
-        if not len(X):
-            return
-        values = self.objective.values(X)
-        x = X[values.argmax()]
-        if values.max() > self.best:
-            value = self.objective.reached(self.allowed, x, np.inf if self.has_rows else None)
-            if value > self.best:
-                self.best, self.where = value, x
+        X = X[self.domain.contains(X)]
+        self.try_points(X[[self.columns.allows(x) for x in X]] if len(X) else X)
 
     def _choose(self, box: Floats, x: Floats) -> tuple[int, float]:
         """Return the column to split and where: the furthest from a whole number, or in a group that is not one-hot."""

@@ -220,8 +220,8 @@ class QueueSearch(ABC):
         """A node whose bound is no larger needs no further search."""
         return self.limits.enough(self.lower)
 
-    def close(self, number: int, bound: float, leaf: Leaf) -> None:
-        """Close a node by its bound; nan, of overflow, is none."""
+    def close(self, number: int, bound: float, leaf: Leaf | Tree) -> None:
+        """Close a node by its bound, with a leaf or a tree; nan, of overflow, is no bound."""
         self.closed = max(self.closed, np.inf if np.isnan(bound) else bound)
         self.record.close(number, leaf)
 

@@ -15,7 +15,7 @@ from creases.certify._maximize.exact_leaf import nearby_floats, solve_leaf
 from creases.certify._maximize.multipliers import bound_sum
 from creases.certify._maximize.objectives import LeastRow
 from creases.certify._maximize.one_layer import LayerSearch
-from creases.certify._maximize.queue_search import Extreme
+from creases.certify._maximize.queue_search import Part
 from creases.certify._maximize.side_search import SideSearch
 from creases.certify._maximize.triangle import Triangle
 from creases.certify._nodes import FREE, ON, Nodes
@@ -38,7 +38,7 @@ class TreeSearch(SideSearch):
         """What is added to them (k,)."""
         return self.objective.offsets
 
-    def search_layer(self, start: Floats) -> Extreme:
+    def search_layer(self, start: Floats) -> Part:
         """Search a network of one bend and a box for a value of at least 0, many nodes at a time; without a tree."""
         self.begin(start)
         is_open = bool(self.queue)
@@ -53,7 +53,7 @@ class TreeSearch(SideSearch):
             search = LayerSearch(self.root, self.rows, self.offsets, self.domain, reaches, self._search_nodes)
             is_open = search.run(self.limits.deadline)
         lower = self.proved_value() if np.isfinite(self.lower) else -np.inf
-        return Extreme(lower, self.where, np.inf if is_open else max(self.closed, lower))
+        return Part(lower, self.where, np.inf if is_open else max(self.closed, lower), [], self.record)
 
     def _search_nodes(self, sides: Ints, until: float) -> bool:
         """Search nodes of known sides (b, units); return whether one of them stays open."""

@@ -1,18 +1,23 @@
-"""How an input in some cases is searched for: over boxes of the inputs, sides of units or columns of whole numbers."""
+"""What a process does with a subtree of the search for an input in some cases.
+
+A subtree is one of boxes of the inputs, of sides of units or boxes bounded layer by layer, or of columns of whole
+numbers.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from creases._program import Step
-from creases._typing import Floats, Progress
+from creases._typing import Bools, Floats, Ints, Progress
 from creases.certify._boxes.chain import pad_stages, read_stages
 from creases.certify._boxes.search import ChainSearch, compile_search
 from creases.certify._case import Case
@@ -24,7 +29,7 @@ from creases.certify._maximize.search import Limits, open_search, sample_points
 from creases.certify._maximize.tree_search import TreeSearch
 from creases.certify._whole_numbers import Columns, ColumnSearch
 from creases.certify.differences._joint import add_network, concatenate
-from creases.certify.proofs._format import Tree
+from creases.certify.proofs._record import TreeRecord
 from creases.network import Network
 
 if TYPE_CHECKING:
@@ -33,20 +38,85 @@ if TYPE_CHECKING:
 #: The most inputs of dense networks whose boxes are split; with more, units are. With few, bounds go forwards.
 MAX_INPUTS, FEW_INPUTS = 12, 3
 
-#: The most units of networks for which sides of units are split after boxes, and the share of the time for boxes.
-MAX_UNITS, BOX_TIME = 64, 0.3
+#: The most units of networks for which sides of units are split after boxes.
+MAX_UNITS = 64
+
+#: Nodes of a task over sides of units: by the size of their relaxations, at least (and of a small task) and at most.
+NODE_SIZE, MIN_NODES, MAX_NODES = 2**21, 8, 64
+
+#: Cases whose searches a process keeps ready.
+READY = 64
+
+#: Whether a task should return soon, may take a while, or is a search as a whole.
+Size = Literal["small", "large", "whole"]
 
 
-class BoxSearch(NamedTuple):
-    """How boxes of a network's inputs are searched."""
+@dataclass(frozen=True)
+class Question:
+    """What all tasks share; equal if the name is, so that a process prepares it once."""
 
-    open: Callable[[Sequence[Case], bool], ChainSearch | SparseSearch]  #: of cases, and whether to keep the tree
-    is_compiled: bool  #: whether it has to be compiled, once on a machine
+    name: str
+    net: Network = field(compare=False)
+    cases: tuple[Case, ...] = field(compare=False)
+    keep_trees: bool = field(compare=False)
+    columns: Columns = field(compare=False)
+
+    @property
+    def has_few_units(self) -> bool:
+        """Whether cases that boxes leave are decided by sides of units: boxes never decide limits reached exactly."""
+        starts = self.net.unit_starts
+        return len(starts) > 0 and int(starts[-1]) <= MAX_UNITS
+
+
+class Subtree(NamedTuple):
+    """Where a task begins."""
+
+    cases: tuple[int, ...]  #: numbers of the cases of a group, for boxes; of one case for sides of units
+    by_boxes: bool
+    nodes: Any  #: open nodes, as named tuples of arrays, which have the numbers 0, 1, ...; None: the root
+    size: Size
+    number: int  #: of the task in its search, from 1
+    best: tuple[float, Floats] | None  #: the largest value that the search reached so far, and where (n,)
+
+
+class Result(NamedTuple):
+    """What a task found, and leaves."""
+
+    point: Floats | None = None  #: (n,) in a case
+    is_open: tuple[int, ...] = ()  #: cases that stay undecided in a part of the subtree
+    left: Any = None  #: open nodes, if any
+    tree: TreeRecord | None = None
+    best: tuple[float, Floats] | None = None
+
+
+class SideNodes(NamedTuple):
+    """Open nodes of the search of one case over sides of units, or over boxes bounded layer by layer."""
+
+    node: Ints  #: (p,) number in the tree
+    is_open: Bools  #: (p, 1)
+    item: NDArray[Any]  #: (p,) of :class:`OpenNode`
+
+
+def work_on_subtree(question: Question, subtree: Subtree, seconds: float) -> Result:
+    """Work on a subtree for a while."""
+    question, until = _first_equal(question), time.monotonic() + seconds
+    if question.columns:
+        return _search_columns(question, subtree.cases[0], until)
+    return (_split_boxes if subtree.by_boxes else _split_sides)(question, subtree, until)
 
 
 @lru_cache(maxsize=1)
-def open_boxes(net: Network) -> BoxSearch | None:
-    """Return the search over boxes of a dense network of few inputs; None for others."""
+def _first_equal(question: Question) -> Question:
+    """Return the first of equal questions that came to this process: its network has been prepared."""
+    return question
+
+
+# -- boxes ------------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def open_boxes(net: Network) -> Callable[[Sequence[Case], bool], ChainSearch | SparseSearch] | None:
+    """Return the search over boxes of a dense network of few inputs, by cases and whether to keep the tree; or None."""
     stages = read_stages(net) if net.n_in <= MAX_INPUTS else None
     if stages is None:
         return None
@@ -55,39 +125,37 @@ def open_boxes(net: Network) -> BoxSearch | None:
         from creases.certify._boxes.few_inputs import SparseSearch, is_supported
 
         if is_supported(stages):
-            return BoxSearch(partial(SparseSearch, net, stages), is_compiled=False)
+            return partial(SparseSearch, net, stages)
     chain = pad_stages(net, stages)
-    if chain is None:
-        return None
-    return BoxSearch(partial(ChainSearch, chain, threads=torch.get_num_threads()), is_compiled=True)
+    return None if chain is None else partial(ChainSearch, chain, threads=torch.get_num_threads())
 
 
-def prepare_boxes(net: Network, report: Progress) -> tuple[BoxSearch | None, float]:
-    """Return the search over boxes, and the seconds to compile it."""
-    boxes = open_boxes(net)
-    if boxes is None or not boxes.is_compiled:
-        return boxes, 0.0
-    begin = time.monotonic()
+def prepare_boxes(net: Network, report: Progress) -> tuple[bool, float]:
+    """Return whether boxes are searched, and the seconds to compile that."""
+    boxes, begin = open_boxes(net), time.monotonic()
+    if not isinstance(boxes, partial) or boxes.func is not ChainSearch:
+        return boxes is not None, 0.0
     is_new = compile_search(lambda: report("compiling the search, once on this machine", 0, None))
-    return boxes, time.monotonic() - begin if is_new else 0.0
+    return True, time.monotonic() - begin if is_new else 0.0
 
 
-def group_cases(cases: Sequence[Case], boxes: BoxSearch | None) -> list[list[int]]:
-    """Return the numbers of cases in groups that are searched together: of the same inputs, where boxes are."""
-    if boxes is None:
-        return [[k] for k in range(len(cases))]
-    groups: dict[tuple[bytes, ...], list[int]] = {}
-    for k, case in enumerate(cases):
-        groups.setdefault((case.box.tobytes(), case.A.tobytes(), case.b.tobytes()), []).append(k)
-    return list(groups.values())
+def _split_boxes(question: Question, subtree: Subtree, until: float) -> Result:
+    boxes = open_boxes(question.net)
+    assert boxes is not None
+    search = boxes([question.cases[k] for k in subtree.cases], question.keep_trees)
+    if subtree.size == "whole":
+        found = search.run(until)
+    else:
+        found = search.take_part(subtree.nodes, until, subtree.number, is_small=subtree.size == "small")
+    if found.point is not None:
+        return Result(found.point)
+    tree, is_open = found.trees if question.keep_trees else None, zip(subtree.cases, found.is_open, strict=True)
+    if found.is_stuck:
+        return Result(None, tuple(k for k, still in is_open if still), tree=tree)
+    return Result(left=found.left, tree=tree)
 
 
-class Decision(NamedTuple):
-    """An input in a case, or whether there may be one; the tree of a proof that there is none, if it has one."""
-
-    point: Floats | None = None
-    is_open: bool = False
-    tree: Tree | None = None
+# -- sides of units, columns of whole numbers -------------------------------------------------------------------------
 
 
 class OpenCase(NamedTuple):
@@ -101,57 +169,72 @@ class OpenCase(NamedTuple):
     inputs: Domain  #: of the case
     has_proof: bool  #: whether the tree is about all inputs of the case
 
-    def search_layer(self, until: float) -> Decision | None:
-        """Decide a case of a network of one bend and a box until a time, without a tree; None for others."""
-        search = self.search
-        if not isinstance(search, TreeSearch) or not is_made_for(search.form, search.domain):
-            return None
-        search.limits = replace(search.limits, deadline=until)
-        found = search.search_layer(self.start)
-        if self.is_inside(found.lower, found.where):
-            return Decision(found.where)
-        return Decision(is_open=not found.upper < 0)
 
-    def is_inside(self, lower: float, where: Floats) -> bool:
-        """Whether a point (n,) with a value that it is proved to reach is in the case."""
-        return lower >= 0 and bool(self.inputs.contains(where[None])[0])
-
-
-def open_case(net: Network, case: Case, *, keep_tree: bool) -> OpenCase | Decision:
-    """Return the search for an input in a case; a decision where none is needed."""
-    whole = Domain(case.box, case.A, case.b)
-    domain = whole
+@lru_cache(maxsize=READY)
+def open_case(question: Question, number: int) -> OpenCase | Result:
+    """Return the search for an input in a case; a result where none is needed."""
+    net, case, keep_tree = question.net, question.cases[number], question.keep_trees
+    whole = domain = Domain(case.box, case.A, case.b)
     if len(case.b):
         needs_tree = keep_tree and len(case.d)  # a search shows that no input has the rows
         if not needs_tree and whole.maximize(np.zeros(net.n_in))[0] == -np.inf:
-            return Decision()
+            return Result()
         domain = whole if keep_tree else shrink(whole)  # a proof is about the whole box
     start = sample_points(domain)
     if not len(case.d):
-        return Decision(start[0]) if len(start) else Decision(is_open=True)
-    work, rows = _rows(net, case)
+        return Result(start[0]) if len(start) else Result(is_open=(number,))
     limits = Limits(np.inf, stop_above=BELOW, stop_below=BELOW)
-    search = open_search(LeastRow(work, rows, case.d), domain, limits, lambda what, done, total: None)
+    search = open_search(_least_row(net, case), domain, limits, lambda what, done, total: None)
     return OpenCase(search, start, whole, domain is whole and search.has_proof)
 
 
-def decide_columns(net: Network, case: Case, columns: Columns, until: float) -> Decision:
-    """Decide a case of inputs with whole numbers and one-hot groups until a time."""
-    has_rows = len(case.d) > 0
-    work, rows = _rows(net, case) if has_rows else (net, np.zeros((1, net.n_out)))  # any allowed input is in it
-    objective, domain = LeastRow(work, rows, case.d if has_rows else np.zeros(1)), Domain(case.box, case.A, case.b)
-    limits = Limits(until, stop_above=BELOW, stop_below=BELOW)
-    found = ColumnSearch(objective, domain, columns, limits, lambda value: value >= 0).run()
-    if found.lower >= 0:
-        return Decision(found.where)
-    return Decision(is_open=not found.upper < 0, tree=found.tree if has_rows else None)
-
-
-def _rows(net: Network, case: Case) -> tuple[Network, Floats]:
-    """Return a network and rows of its outputs that are all at least ``-d`` in the case: its inputs may be outputs."""
+def _least_row(net: Network, case: Case) -> LeastRow:
+    """Return the smallest row of a case, negative outside of it: of the outputs, and of the inputs where rows join."""
     if not case.D.any():
-        return net, -case.C
+        return LeastRow(net, -case.C, case.d)
     steps, shape = list[Step](), net.input_shape
     itself = Network([Step("reshape", (0,), (net.n_in,), {"shape": [net.n_in]}, path="inputs")], shape)
     ends = [add_network(steps, each, name, shape) for each, name in ((net, "net"), (itself, "inputs"))]
-    return concatenate(steps, ends, net.n_out + net.n_in, shape), -np.hstack([case.C, case.D])
+    joint = concatenate(steps, ends, net.n_out + net.n_in, shape)
+    return LeastRow(joint, -np.hstack([case.C, case.D]), case.d)
+
+
+def _split_sides(question: Question, subtree: Subtree, until: float) -> Result:
+    (k,), is_whole = subtree.cases, subtree.size == "whole"
+    case = (open_case.__wrapped__ if is_whole else open_case)(
+        question, k
+    )  # a whole record may be large: it is not kept
+    if isinstance(case, Result):
+        return case
+    search, keep_trees = case.search, question.keep_trees
+    is_layer = isinstance(search, TreeSearch) and is_made_for(search.form, search.domain)
+    if is_layer and is_whole and not keep_trees:
+        search.limits = replace(search.limits, deadline=until)
+        part = search.search_layer(case.start)
+    else:
+        most = min(max(NODE_SIZE // max(question.net.n_units, 1) ** 2, MIN_NODES), MAX_NODES)
+        max_nodes = {"small": MIN_NODES, "large": most, "whole": np.inf}[subtree.size]
+        best = subtree.best or (-np.inf, case.inputs.middle)
+        nodes = None if subtree.nodes is None else subtree.nodes.item.tolist()
+        part = search.take_part(nodes, case.start, max_nodes, until, best)
+    if part.lower >= 0:
+        is_inside = case.inputs.contains(part.where[None])[0]  # else beyond the rows of the inputs, by rounding
+        return Result(part.where) if is_inside else Result(is_open=(k,))
+    items = np.empty(len(part.left), object)
+    items[:] = part.left
+    left = SideNodes(np.array([node.number for node in part.left], int), np.ones((len(items), 1), bool), items)
+    record = part.record if keep_trees and case.has_proof else None
+    return Result(None, () if part.closed < 0 else (k,), left, record, (part.lower, part.where))
+
+
+def _search_columns(question: Question, number: int, until: float) -> Result:
+    """Decide a case of inputs with whole numbers and one-hot groups until a time."""
+    net, case = question.net, question.cases[number]
+    has_rows = len(case.d) > 0
+    objective = _least_row(net, case) if has_rows else LeastRow(net, np.zeros((1, net.n_out)), np.zeros(1))
+    limits = Limits(until, stop_above=BELOW, stop_below=BELOW)
+    search = ColumnSearch(objective, Domain(case.box, case.A, case.b), question.columns, limits)
+    found = search.run(np.zeros((0, net.n_in)))
+    if found.lower >= 0:  # any allowed input is in a case without rows
+        return Result(found.where)
+    return Result(None, () if found.upper < 0 else (number,), tree=search.record if found.tree and has_rows else None)

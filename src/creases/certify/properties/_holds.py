@@ -143,16 +143,13 @@ def _decide_claims(
         assert isinstance(objective, LeastRow)
         # In a tie the first class is decided for, so a tie with an earlier one does not count.
         limit, is_tie_enough = BELOW if any(claim.strict) else 0.0, claim.strict == (True,)
-        limits = Limits(until, stop_above=limit, stop_below=limit)
-
-        def is_refuted(value: float, ties: bool = is_tie_enough) -> bool:
-            return value > 0 or (ties and value == 0)
-
         if columns:
-            found = ColumnSearch(objective, domain, columns, limits, is_refuted).run()
+            limits = Limits(until, stop_above=BELOW if is_tie_enough else 0.0, stop_below=limit)
+            found = ColumnSearch(objective, domain, columns, limits).run(start[:0])
         else:
+            limits = Limits(until, stop_above=limit, stop_below=limit)
             found = maximize_objective(objective, domain, limits, start=start)
-        if is_refuted(found.lower):
+        if found.lower > 0 or (is_tie_enough and found.lower == 0):
             y = np.asarray(net(found.where), np.float64).reshape(-1)
             refuted = make_proof(replace(statement, verdict="violated", point=tuple(found.where.tolist())), net=net)
             return Verdict("violated", found.where, y, time.monotonic() - begin, proof=refuted)

@@ -11,10 +11,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import count
-from typing import Any, Literal, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -27,16 +26,13 @@ from creases.certify._whole_numbers import EVERY_INPUT, Columns
 from creases.certify.proofs._format import ClaimProof, Tree
 from creases.certify.proofs._record import TreeRecord
 from creases.certify.properties._case_search import (
-    BOX_TIME,
     FEW_INPUTS,
-    MAX_UNITS,
-    Decision,
-    OpenCase,
-    decide_columns,
-    group_cases,
-    open_boxes,
-    open_case,
+    Question,
+    Result,
+    Size,
+    Subtree,
     prepare_boxes,
+    work_on_subtree,
 )
 from creases.certify.properties._property import Verdict
 from creases.network import Network
@@ -47,8 +43,11 @@ FIRST_ROUNDS, FIRST_SECONDS = 5, 1.0
 #: Tasks of such a round and of a later one, over all searches: far more than processes, so that no one waits for long.
 FIRST_PARTS, PARTS = 16, 256
 
+#: The share of the time for boxes where sides of units are split after them.
+BOX_TIME = 0.3
+
 #: Starts the engine that works on subtrees by a function; and the trees of cases that are empty, by their numbers.
-Start = Callable[[Callable[..., "Result"]], AbstractContextManager[Engine]]
+Start = Callable[[Callable[..., Result]], AbstractContextManager[Engine]]
 Trees = dict[int, Tree | None]
 
 
@@ -73,10 +72,14 @@ def decide_cases(
     begin = time.monotonic()
     one_layer = len(net.bends) == 1 and net.n_in > FEW_INPUTS and not any(len(case.b) for case in cases)
     splits_sides = columns or (one_layer and start is None and not keep_trees)
-    boxes, compiling = (None, 0.0) if splits_sides else prepare_boxes(net, report)
+    by_boxes, compiling = (False, 0.0) if splits_sides else prepare_boxes(net, report)
     begin += compiling  # which no time limit counts
     question = Question(uuid4().hex, net, tuple(cases), keep_trees, columns)
-    searches = [_Subtrees(tuple(group), cases, by_boxes=boxes is not None) for group in group_cases(cases, boxes)]
+    groups: dict[Any, list[int]] = {}  # of cases that are searched together: of the same inputs, where boxes are
+    for k, case in enumerate(cases):
+        inputs = (case.box.tobytes(), case.A.tobytes(), case.b.tobytes())
+        groups.setdefault(inputs if by_boxes else k, []).append(k)
+    searches = [_Subtrees(tuple(group), by_boxes=by_boxes) for group in groups.values()]
     trees: Trees = {}
     decide = _decide_in_turn if start is None else partial(_decide_in_rounds, start)
     point = decide(question, searches, trees, begin, budget, report)
@@ -177,10 +180,11 @@ def _run_round(
 class _Subtrees:
     """The open nodes of the search for inputs in some cases, and its tree so far.
 
-    Nodes are boxes of the inputs, of a group of cases, or sides of units or boxes bounded layer by layer, of one case.
+    Nodes are named tuples of arrays with a number in the tree and the cases that are open: boxes of the inputs, of a
+    group of cases, or sides of units or boxes bounded layer by layer, of one case.
     """
 
-    def __init__(self, numbers: tuple[int, ...], cases: Sequence[Case], *, by_boxes: bool) -> None:
+    def __init__(self, numbers: tuple[int, ...], *, by_boxes: bool) -> None:
         self.cases, self.by_boxes = numbers, by_boxes
         self.left: list[Any] = [None]  #: parts of the open nodes; None: the root
         self.tree: TreeRecord | None = None
@@ -193,15 +197,14 @@ class _Subtrees:
         parts, self.left = self.left, []
         if parts[0] is None:
             return parts
-        nodes: Any = join_nodes(parts) if self.by_boxes else [node for part in parts for node in part]
-        pieces = min(most, len(nodes[0]) if self.by_boxes else len(nodes))
-        return [take_every(nodes, i, pieces) if self.by_boxes else nodes[i::pieces] for i in range(pieces)]
+        nodes = join_nodes(parts)
+        pieces = min(most, len(nodes.node))
+        return [take_every(nodes, i, pieces) for i in range(pieces)]
 
     def subtree(self, nodes: Any, size: Size) -> Subtree:
         """Return the task of open nodes."""
         self.tasks += 1
-        if self.by_boxes and nodes is not None:
-            nodes = nodes._replace(node=np.arange(len(nodes.node)))
+        nodes = None if nodes is None else nodes._replace(node=np.arange(len(nodes.node)))
         return Subtree(self.cases, self.by_boxes, nodes, size, self.tasks, self.best)
 
     def add(self, nodes: Any, result: Result) -> None:
@@ -209,14 +212,10 @@ class _Subtrees:
         self.is_open.update(result.is_open)
         left = result.left
         if result.tree is not None:
-            roots = [0] if nodes is None else nodes.node if self.by_boxes else [node.number for node in nodes]
             self.tree = self.tree or TreeRecord(1, len(self.cases))
-            numbers = self.tree.graft(result.tree, roots)
-            if self.by_boxes:
-                left = left._replace(node=numbers[left.node])
-            else:
-                left = [replace(node, number=int(numbers[node.number])) for node in left]
-        if len(left[0] if self.by_boxes else left):
+            numbers = self.tree.graft(result.tree, [0] if nodes is None else nodes.node)
+            left = None if left is None else left._replace(node=numbers[left.node])
+        if left is not None and len(left.node):
             self.left.append(left)
         if result.best is not None and (self.best is None or result.best[0] > self.best[0]):
             self.best = result.best
@@ -224,7 +223,7 @@ class _Subtrees:
     def conclude(self, question: Question, trees: Trees) -> list[_Subtrees]:
         """Add the trees of cases that are decided; return the searches over sides for those that boxes leave."""
         for nodes in self.left:  # what they, and all that was given up, leave undecided
-            is_open = nodes.is_open.any(axis=0) if self.by_boxes and nodes is not None else [True] * len(self.cases)
+            is_open = [True] * len(self.cases) if nodes is None else nodes.is_open.any(axis=0)
             self.is_open.update(k for k, still in zip(self.cases, is_open, strict=True) if still)
         record = self.tree if question.keep_trees else None
         trees |= {
@@ -232,123 +231,4 @@ class _Subtrees:
         }
         if not self.by_boxes or not question.has_few_units:
             return []
-        return [_Subtrees((k,), question.cases, by_boxes=False) for k in self.cases if k in self.is_open]
-
-
-# -- what a process does with a subtree -------------------------------------------------------------------------------
-
-
-#: Nodes of a task over sides of units: by the size of their relaxations, at least (and of a small task) and at most.
-NODE_SIZE, MIN_NODES, MAX_NODES = 2**21, 8, 64
-
-#: Cases whose searches a process keeps ready.
-READY = 64
-
-
-@dataclass(frozen=True)
-class Question:
-    """What all tasks share; equal if the name is, so that a process prepares it once."""
-
-    name: str
-    net: Network = field(compare=False)
-    cases: tuple[Case, ...] = field(compare=False)
-    keep_trees: bool = field(compare=False)
-    columns: Columns = field(compare=False)
-
-    @property
-    def has_few_units(self) -> bool:
-        """Whether cases that boxes leave are decided by sides of units: boxes never decide limits reached exactly."""
-        starts = self.net.unit_starts
-        return len(starts) > 0 and int(starts[-1]) <= MAX_UNITS
-
-
-#: Whether a task should return soon, may take a while, or is a search as a whole.
-Size = Literal["small", "large", "whole"]
-
-
-class Subtree(NamedTuple):
-    """Where a task begins."""
-
-    cases: tuple[int, ...]  #: numbers of the cases of a group, for boxes; of one case for sides of units
-    by_boxes: bool
-    nodes: Any  #: open nodes, which have the numbers 0, 1, ...; None: the root
-    size: Size
-    number: int  #: of the task in its search, from 1
-    best: tuple[float, Floats] | None  #: the largest value that the search reached so far, and where (n,)
-
-
-class Result(NamedTuple):
-    """What a task found, and leaves."""
-
-    point: Floats | None = None  #: (n,) in a case
-    is_open: tuple[int, ...] = ()  #: cases that stay undecided in a part of the subtree
-    left: Any = ()  #: open nodes
-    tree: TreeRecord | None = None
-    best: tuple[float, Floats] | None = None
-
-
-def work_on_subtree(question: Question, subtree: Subtree, seconds: float) -> Result:
-    """Work on a subtree for a while."""
-    question = _first_equal(question)
-    work = _split_boxes if subtree.by_boxes else _split_sides
-    return work(question, subtree, seconds)
-
-
-@lru_cache(maxsize=1)
-def _first_equal(question: Question) -> Question:
-    """Return the first of equal questions that came to this process: its network has been prepared."""
-    return question
-
-
-@lru_cache(maxsize=READY)
-def _open_case(question: Question, number: int) -> OpenCase | Decision:
-    return open_case(question.net, question.cases[number], keep_tree=question.keep_trees)
-
-
-def _split_boxes(question: Question, subtree: Subtree, seconds: float) -> Result:
-    boxes, until = open_boxes(question.net), time.monotonic() + seconds
-    assert boxes is not None
-    search = boxes.open([question.cases[k] for k in subtree.cases], question.keep_trees)
-    if subtree.size == "whole":
-        found = search.run(until)
-    else:
-        found = search.take_part(subtree.nodes, until, subtree.number, is_small=subtree.size == "small")
-    if found.point is not None:
-        return Result(found.point)
-    tree = found.trees if question.keep_trees else None
-    if found.is_stuck:
-        is_open = tuple(k for k, is_open in zip(subtree.cases, found.is_open, strict=True) if is_open)
-        return Result(None, is_open, take_every(found.left, len(found.left.node), 1), tree)
-    return Result(left=found.left, tree=tree)
-
-
-def _split_sides(question: Question, subtree: Subtree, seconds: float) -> Result:
-    (k,), is_whole, until = subtree.cases, subtree.size == "whole", time.monotonic() + seconds
-    if question.columns:
-        return _as_result(k, decide_columns(question.net, question.cases[k], question.columns, until))
-    if is_whole:  # not kept: its record may be large
-        case = open_case(question.net, question.cases[k], keep_tree=question.keep_trees)
-    else:
-        case = _open_case(question, k)
-    if isinstance(case, Decision):
-        return _as_result(k, case)
-    if is_whole and not question.keep_trees and (decision := case.search_layer(until)) is not None:
-        return _as_result(k, decision)
-    most = min(max(NODE_SIZE // max(question.net.n_units, 1) ** 2, MIN_NODES), MAX_NODES)
-    max_nodes = {"small": MIN_NODES, "large": most, "whole": np.inf}[subtree.size]
-    best = subtree.best or (-np.inf, case.inputs.middle)
-    part = case.search.take_part(subtree.nodes, case.start, max_nodes, until, best)
-    if case.is_inside(part.lower, part.where):
-        return Result(part.where)
-    if part.lower >= 0:  # a point beyond the rows of the inputs, by rounding
-        return Result(is_open=(k,))
-    record = part.record if question.keep_trees and case.has_proof else None
-    return Result(None, () if part.closed < 0 else (k,), part.left, record, (part.lower, part.where))
-
-
-def _as_result(case: int, decision: Decision) -> Result:
-    tree = None
-    if decision.tree is not None:
-        tree = TreeRecord()
-        tree.close(0, decision.tree)
-    return Result(decision.point, (case,) if decision.is_open else (), tree=tree)
+        return [_Subtrees((k,), by_boxes=False) for k in self.cases if k in self.is_open]
