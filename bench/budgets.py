@@ -1,4 +1,4 @@
-"""Ask every question of certify that takes a budget, on networks of up to 100-256-256-256-10, and measure how long it takes.
+"""Ask every question of certify that takes a budget, on networks of up to 100-256-256-256-10, and time the answers.
 
     python bench/budgets.py [--calls 40] [--budgets 1 3 10] [--seed 0] [--question NAME ...] [--json FILE]
 
@@ -36,10 +36,7 @@ WIDTHS = ([2, 8, 2], [5, 50, 50, 5], [20, 64, 64, 3], [10, 128, 128, 128, 4], [1
 def make_network(seed: int) -> tuple[Any, Any, Any]:
     """Return a random network, one with other weights nearby, and a box."""
     rng, widths = np.random.default_rng(seed), WIDTHS[seed % len(WIDTHS)]
-    layers = [
-        (rng.standard_normal((m, n)) * np.sqrt(2 / n), 0.1 * rng.standard_normal(m))
-        for n, m in pairwise(widths)
-    ]
+    layers = [(rng.standard_normal((m, n)) * np.sqrt(2 / n), 0.1 * rng.standard_normal(m)) for n, m in pairwise(widths)]
     near = [(W * (1 + 1e-3 * rng.standard_normal(W.shape)), b) for W, b in layers]
     middle, half = rng.standard_normal(widths[0]), rng.choice([0.01, 0.1, 1.0])
     return creases.read(layers), creases.read(near), np.stack([middle - half, middle + half], axis=1)

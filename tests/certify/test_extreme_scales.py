@@ -73,6 +73,8 @@ def test_a_region_with_ends_beyond_floats_is_no_error(seed: int) -> None:
         pytest.param(chain_case, 10077, ["range of coefficients"], id="a slope that becomes -0 is not above 0"),
         pytest.param(chain_case, 10163, ["nearest"], id="a distance that overflows excludes nothing"),
         pytest.param(network_case, 10195, ["nearest"], id="no radius is larger than the distance"),
+        pytest.param(chain_case, 20659, ["nearest"], id="a region that cannot be split may hold an answer"),
+        pytest.param(network_case, 20037, ["nearest"], id="a length whose square vanishes is not 0"),
     ],
 )
 def test_answers_about_extreme_weights_are_true(make: Any, seed: int, questions: list[str]) -> None:

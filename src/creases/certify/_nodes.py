@@ -39,6 +39,9 @@ Sides = NDArray[np.int8]  #: of each unit
 #: Largest matrix of a layer for which all units are bounded backwards, not by intervals alone.
 BACKWARDS = 2**22
 
+#: Sums of squares below it may have lost some.
+SQUARES = 1e-280
+
 #: Numbers of the rows that are bounded at once.
 BLOCK = 2**18
 
@@ -106,16 +109,22 @@ class Balls:
         size = np.abs(A)
         if self.norm == "l2" and self._is_whole:  # then no limit is in the way, and no box is narrower
             error = gamma(A.shape[1] + 16) * (self.radius * size.sum(axis=1) + constant)
-            return np.asarray(self.radius * np.sqrt((A * A).sum(axis=1)) + error)
+            return np.asarray(self.radius * _lengths(A) + error)
         ends = np.maximum(np.abs(low), np.abs(high))
         error = gamma(A.shape[1] + 16) * ((size * ends).sum(axis=1) + constant)
         in_box = np.maximum(A * low, A * high).sum(axis=1)
         if self.norm == "linf":
             return np.asarray(in_box + error)
         useful = np.where(A > 0, high > 0, low < 0) * size  # in directions that limits allow
-        length = useful.max(axis=1, initial=0.0) if self.norm == "l1" else np.sqrt((useful * useful).sum(axis=1))
+        length = useful.max(axis=1, initial=0.0) if self.norm == "l1" else _lengths(useful)
         is_off = (low > 0).any(axis=1) | (high < 0).any(axis=1)
         return np.asarray(np.where(is_off, in_box, np.minimum(in_box, self.radius * length)) + error)
+
+
+def _lengths(A: Floats) -> Floats:
+    """Return the Euclidean lengths of rows (rows,), or more where squares are too small for floats."""
+    squares = (A * A).sum(axis=1)
+    return np.asarray(np.where(squares < SQUARES, np.abs(A).sum(axis=1), np.sqrt(squares)))
 
 
 class Upper(NamedTuple):

@@ -12,3 +12,11 @@ def test_no_proof_is_refused_and_none_is_missing_without_a_word(seed: int) -> No
     answers = list(ask(seed, budget=5.0))
     assert {answer.kind: answer.problem for answer in answers if answer.problem} == {}
     assert any(answer.proof is not None for answer in answers)
+
+
+@pytest.mark.filterwarnings("ignore:Using padding")
+def test_units_that_a_larger_box_decides_keep_its_bounds_in_search_and_check() -> None:
+    answers = ask(1_220_008, budget=0.2, kind="average pooling")
+    answer = next(answer for answer in answers if answer.kind == "monotone")
+    assert answer.proof is not None
+    assert answer.problem == ""

@@ -14,9 +14,13 @@ from creases.certify._maximize.objectives import Gradient, Objective
 from creases.certify._maximize.queue_search import Extreme, Limits, OpenNode, QueueSearch
 from creases.certify._maximize.tree_search import TreeSearch
 from creases.certify.proofs._format import Leaf
+from creases.certify.propagation import Interval
 from creases.certify.propagation._linear import LinearBounds
 
 __all__ = ["Extreme", "Limits", "maximize_objective", "open_search", "sample_points"]
+
+#: The most values of a network of which each box that waits keeps the bounds.
+MAX_VALUES = 2**16
 
 #: Random points that a search starts from.
 SAMPLES = 256
@@ -78,6 +82,7 @@ class _Box(OpenNode):
 
     box: Floats  #: (n, 2)
     axis: int  #: to split
+    known: dict[int, Interval]  #: bounds of what enters bends, by the number of the step
 
 
 class BoxSearch(QueueSearch):
@@ -91,11 +96,12 @@ class BoxSearch(QueueSearch):
 
     def bound_root(self) -> None:
         """Bound the whole box."""
-        self._push(self.domain.box[None], [0])
+        self._push(self.domain.box[None], [0], {})
 
-    def _push(self, boxes: Floats, numbers: list[int]) -> None:
-        """Bound boxes (b, n, 2); what needs further search goes to the queue."""
-        bounds = LinearBounds(self.objective.net, torch.from_numpy(boxes))
+    def _push(self, boxes: Floats, numbers: list[int], known: dict[int, Interval]) -> None:
+        """Bound boxes (b, n, 2) within larger ones, whose bounds are known; the queue takes what is open."""
+        bounds = LinearBounds(self.objective.net, torch.from_numpy(boxes), known if self.has_proof else None)
+        is_kept = self.has_proof and sum(self.objective.net.sizes) <= MAX_VALUES
         upper, points, weights = self.objective.bound(bounds, self.domain)
         self.climb(points)
         leaf = Leaf(self.objective.shown_by)
@@ -105,7 +111,8 @@ class BoxSearch(QueueSearch):
             if upper[i] <= self.enough or width <= 1e-12 * whole:
                 self.close(number, float(upper[i]), leaf)
             else:
-                self.put(_Box(number, float(upper[i]), leaf, box, axis))
+                inner = {k: Interval(*(end[i] for end in part)) for k, part in bounds.entering.items() if is_kept}
+                self.put(_Box(number, float(upper[i]), leaf, box, axis, inner))
         self.progress("bounding boxes", len(self.record), None)
 
     def split(self, nodes: list[_Box]) -> None:
@@ -118,4 +125,7 @@ class BoxSearch(QueueSearch):
             left[node.axis, 1] = right[node.axis, 0] = middle
             halves += [left, right]
             numbers += self.record.split(node.number, "input", node.axis, middle)
-        self._push(np.stack(halves), numbers)
+        steps = nodes[0].known
+        known = {k: Interval(*(torch.stack([node.known[k][end] for node in nodes for _ in range(2)]) for end in (0, 1)))
+                 for k in steps}  # fmt: skip
+        self._push(np.stack(halves), numbers, known)

@@ -334,20 +334,18 @@ class _Solver:
         radius = max(1.0, question.length(question.weights * question.x))
         while np.isinf(self.best.distance) and time.perf_counter() < self.deadline:
             if radius >= most:
-                self._search_box(1.001 * float(reach.max(initial=0.0)) + 1e-300)
+                self._search_box(float(reach.max(initial=0.0)))
                 return
             if not self._search(radius) or radius > 1e9:
                 return
             radius = min(most, 8 * radius)
 
-    def _search_box(self, half_width: float) -> None:
-        """Search all inputs that are allowed, in a box around them."""
+    def _search_box(self, reach: float) -> None:
+        """Search all inputs that are allowed, none of which is farther in any column, in a box around them."""
         search = Search(self.question, self.best, self.deadline, np.inf, 1 - self.tolerance / 4, "linf")
-        outcome = search.run(half_width)
+        outcome = search.run(1.001 * reach + 1e-300)
         self.nodes += outcome.nodes
-        if np.isfinite(self.best.distance):
-            return  # a point on the way, so there is no "nothing at all" to show
-        if outcome.finished and outcome.lower_bound > 0.75 * half_width:  # else no point was found in some sets
+        if np.isinf(self.best.distance) and outcome.lower_bound > reach:  # else sets are left, or a point was found
             self.lower, self.trees = np.inf, outcome.trees
 
 

@@ -169,7 +169,7 @@ def _prove(
 ) -> tuple[Floats | None, dict[ClaimKey, Any] | None]:
     """Return a witness, or trees that show for each pair of classes that there is none, or neither."""
     joint = join_networks(a, b)
-    bounds = LinearBounds(joint, torch.from_numpy(box)[None])
+    bounds = LinearBounds(joint, torch.from_numpy(box)[None], known={})
     statement = DecisionsStatement("same", tuple((low, high) for low, high in box.tolist()))
     claims = derive_claims(Subject(None, a.n_in, a.n_out, nets=2), statement)
     pairs, objectives = list(claims), {pair: pose(joint, claim) for pair, claim in claims.items()}

@@ -19,7 +19,7 @@ References
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -30,7 +30,7 @@ from torch import Tensor
 
 from creases._program import Step
 from creases.certify.proofs._rounding import LEAST, TINY, UNIT, gamma
-from creases.certify.proofs._spec import relu_lines
+from creases.certify.proofs._spec import is_nearly_open, relu_lines
 from creases.certify.propagation._intervals import (
     Interval,
     add_down,
@@ -72,7 +72,7 @@ def linear_value_bounds(net: Network, box: Tensor) -> dict[int, Interval]:
 class LinearBounds:
     """Bounds of all values of a network over each of b boxes, computed step by step."""
 
-    def __init__(self, net: Network, boxes: Tensor) -> None:
+    def __init__(self, net: Network, boxes: Tensor, known: Mapping[int, Interval] | None = None) -> None:
         """Bound the values over boxes.
 
         Parameters
@@ -81,8 +81,11 @@ class LinearBounds:
             In float64, on the CPU.
         boxes
             (b, n_in, 2), finite.
+        known
+            Bounds of what enters bends that hold already, such as those of larger boxes, by the number of the step.
+            With them units that are far from changing side are not bounded backwards, as who checks a proof has it.
         """
-        self.net = net
+        self.net, self.known = net, known
         self.low, self.high = boxes.unbind(2)  # (b, n_in)
         self.center, self.radius = boxes.mean(dim=2), (boxes[:, :, 1] - boxes[:, :, 0]) / 2  # (b, n_in)
         self.entering: dict[int, Interval] = {}  #: (b, *shape) of each bend's input, by the number of the step
@@ -106,8 +109,13 @@ class LinearBounds:
         for i, step in enumerate(self.net.steps):
             inputs = [values[value] for value in step.inputs]
             if step.is_bend:
-                number = step.inputs[0]
-                values[number] = self.tighten(number, values[number])
+                number, known = step.inputs[0], values[step.inputs[0]]
+                known = known if self.known is None or i not in self.known else known.intersect(self.known[i])
+                values[number] = self.tighten(number, known)
+                if self.known is not None and step.op == "relu":
+                    is_open = torch.from_numpy(is_nearly_open(known.low.numpy(), known.high.numpy()))
+                    ends = zip(values[number], known, strict=True)
+                    values[number] = Interval(*(torch.where(is_open, near, far) for near, far in ends))
                 inputs = [values[number]]
                 self.entering[i] = inputs[0]
                 if step.op == "choice":

@@ -207,8 +207,8 @@ def _split_sides(question: Question, subtree: Subtree, until: float) -> Result:
     if isinstance(case, Result):
         return case
     search, keep_trees = case.search, question.keep_trees
-    is_layer = isinstance(search, TreeSearch) and is_made_for(search.form, search.domain)
-    if is_layer and is_whole and not keep_trees:
+    is_alone = is_whole and not keep_trees
+    if is_alone and isinstance(search, TreeSearch) and is_made_for(search.form, search.domain):
         search.limits = replace(search.limits, deadline=until)
         part = search.search_layer(case.start)
     else:
