@@ -131,14 +131,22 @@ def sweep(
 
 def expand_jobs(jobs: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> list[Job]:
     """Return all jobs of a grid, the last parameter varying fastest, or of a list; refuse equal ones."""
+    every: list[Any]
     if isinstance(jobs, Mapping):
         grid = {name: _grid_values(name, values) for name, values in jobs.items()}
         every = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())] if grid else []
     else:
-        every = [_check_mapping(index, job) for index, job in enumerate(jobs)]
+        every = list(jobs)
     if not every:
         raise InputError("jobs", "have at least one job", "none")
-    plain = [{_check_name(name): to_plain(value, name) for name, value in job.items()} for job in every]
+    for index, job in enumerate(every):
+        if not isinstance(job, Mapping):
+            raise InputError(f"jobs[{index}]", "be a mapping of names to values", f"{job!r:.60}")
+        if ERROR in job:
+            raise InputError("jobs", f"have no parameter {ERROR!r}, which is a column of the table")
+        if wrong := [name for name in job if not isinstance(name, str) or not name]:
+            raise InputError("jobs", "have strings as names of parameters", repr(wrong[0]))
+    plain = [{name: to_plain(value, name) for name, value in job.items()} for job in every]
     first: dict[str, int] = {}
     for index, job in enumerate(plain):
         if first.setdefault(_key(job), index) != index:
@@ -174,20 +182,6 @@ def _grid_values(name: str, values: Any) -> list[Any]:
     if not listed:
         raise InputError("jobs", f"have at least one value of {name!r}", "none")
     return listed
-
-
-def _check_mapping(index: int, job: Any) -> Job:
-    if not isinstance(job, Mapping):
-        raise InputError(f"jobs[{index}]", "be a mapping of names to values", f"{job!r:.60}")
-    return dict(job)
-
-
-def _check_name(name: Any) -> str:
-    if not isinstance(name, str) or not name:
-        raise InputError("jobs", "have strings as names of parameters", repr(name))
-    if name == ERROR:
-        raise InputError("jobs", f"have no parameter {name!r}, which is a column of the table")
-    return name
 
 
 def _key(job: Job) -> str:
