@@ -21,23 +21,12 @@ _REDUCTION = getattr(torch.Tag, "reduction", None)
 
 
 class AllocationLimit(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Refuses a torch operation whose results, with the tensors that are alive, would take more than a limit.
-
-    Parameters
-    ----------
-    max_bytes
-        The limit.
-
-    Attributes
-    ----------
-    most_bytes
-        What the largest operation took.
-    """
+    """Refuses a torch operation whose results, with the tensors that are alive, would take more than ``max_bytes``."""
 
     def __init__(self, max_bytes: float) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.max_bytes = max_bytes
-        self.most_bytes = 0
+        self.most_bytes = 0  #: what the largest operation took
         self._taken = 0
         self._alive: list[tuple[StorageWeakRef, int]] = []
 

@@ -1,10 +1,11 @@
 """Parts of the edits of torch modules in :mod:`creases.network`: coupled channels, layers, costs, optimizer state."""
 
-from creases.network.surgery._certificate import apply_and_measure, count_parameters, evaluation_mode
-from creases.network.surgery._channel_groups import channel_groups
 from creases.network.surgery._edits import (
+    apply_and_measure,
     check_optimizer,
     copy_sharing_parameters,
+    count_parameters,
+    evaluation_mode,
     reset_optimizer_state,
     unwrap_module,
     without_side_effects,
@@ -27,7 +28,7 @@ from creases.network.surgery._place import (
     union_channels,
 )
 from creases.network.surgery._places import find_place
-from creases.network.surgery._remove import masked_channels, remove_channels
+from creases.network.surgery._remove import channel_groups, masked_channels, remove_channels
 from creases.network.surgery._tracking import BEND_FUNCTIONS, IS_OUTPUT, PASSING_FUNCTIONS
 
 __all__ = [

@@ -11,10 +11,10 @@ from torch import Tensor, nn
 from creases._schema import BOOL
 from creases._validation import check_arguments
 from creases.errors import InputError
-from creases.network.surgery._certificate import same_outputs
 from creases.network.surgery._edits import (
     copy_sharing_parameters,
     example,
+    same_outputs,
     unwrap_module,
     without_side_effects,
 )
