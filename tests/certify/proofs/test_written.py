@@ -6,7 +6,6 @@ import pytest
 
 from written_proofs import ask
 
-
 POOL = pytest.param(1_220_008, "average pooling", marks=pytest.mark.slow, id="a larger box decides a unit")
 
 
