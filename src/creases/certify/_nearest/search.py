@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import heapq
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -83,29 +84,10 @@ class Outcome(NamedTuple):
     trees: tuple[GoalTree, ...]  #: for each goal the tree that shows the lower bound
 
 
-class _Rows:
-    """Half-spaces of the input for nodes: where goals can be reached, and where units can be on their sides."""
-
-    def __init__(self) -> None:
-        self.A: list[Floats] = []  # (rows, n): A u + b >= 0
-        self.b: list[Floats] = []
-        self.depends: list[Floats] = []  # (rows, units)
-        self.of: list[Ints] = []  # the node of each row
-        self.code: list[Ints] = []  # the goal's row, or -1 less the unit
-        self.lines: list[Ints] = []  # which lines it was bounded with
-
-    def add(self, A: Floats, b: Floats, depends: Floats, of: Ints, code: Ints, number: int) -> None:
-        parts: tuple[Any, ...] = (self.A, self.b, self.depends, self.of, self.code, self.lines)
-        for part, new in zip(parts, (A, b, depends, of, code, np.full(len(of), number)), strict=True):
-            part.append(new)
-
-    def join(self, count: int) -> tuple[Any, ...]:
-        """Return all rows ordered by node, and where those of each node begin."""
-        of = np.concatenate(self.of)
-        order = np.argsort(of, kind="stable")
-        parts: tuple[Any, ...] = (self.A, self.b, self.depends, self.of, self.code, self.lines)
-        joined = [np.concatenate(part)[order] for part in parts]
-        return *joined, np.searchsorted(joined[3], np.arange(count + 1))
+#: Half-spaces ``A u + b >= 0`` of nodes, where goals can be reached and units can be on their known sides: A (rows, n),
+#: b (rows,) and what they depend on (rows, units); then (rows,) each the node, the goal's row or -1 less the unit, and
+#: the lines that it was bounded with.
+Rows = tuple[Floats, Floats, Floats, Ints, Ints, Ints]
 
 
 class Search:
@@ -308,11 +290,8 @@ class Search:
         bent = bounds.open_units()
         steeps = [node_lines(bounds.low, bounds.high, self.leak, bounds.sides, slope) for slope in SLOPES]
         around = [bounds.lines, *steeps]
-        rows = _Rows()
-        for number, part in enumerate(around):
-            self._goal_rows(rows, nodes, bounds, part, number)
-        self._side_rows(rows, bounds)
-        near = self._project(nodes, rows)
+        rows = [part for number, lines in enumerate(around) for part in self._goal_rows(nodes, bounds, lines, number)]
+        near = self._project(nodes, [*rows, *self._side_rows(bounds)])
         u = np.array([np.zeros(self.net.n_in) if each.u is None else each.u * self.scale for each in near])
         outputs, z = self.net.evaluate(u)
         margins = self.question.largest_margins(outputs)
@@ -328,8 +307,8 @@ class Search:
         """The unit of length of projections."""
         return self.reach if np.isfinite(self.reach) and self.reach > 0 else 1.0
 
-    def _goal_rows(self, rows: _Rows, nodes: list[Node], bounds: Nodes, around: Lines, number: int) -> None:
-        """Add where goals can be reached."""
+    def _goal_rows(self, nodes: list[Node], bounds: Nodes, around: Lines, number: int) -> Iterator[Rows]:
+        """Yield where goals can be reached."""
         for index, goal in enumerate(self.question.goals):
             of = np.array([i for i, node in enumerate(nodes) if node.goal == index], int)
             if not len(of):
@@ -338,7 +317,7 @@ class Search:
             W, c, error = self._goal_output(goal, bounds)
             of, code = np.repeat(of, k), np.tile(np.arange(k), len(of))
             above = bounds.carry_back(W[code], c[code], error[of, code], of, around)
-            rows.add(above.A, above.b + above.error, above.depends, of, code, number)
+            yield above.A, above.b + above.error, above.depends, of, code, np.full(len(of), number)
 
     def _goal_output(self, goal: Goal, bounds: Nodes) -> tuple[Floats, Floats, Floats]:
         """Return a goal's rows in the variables, and what their rounding may change in each node (b, k)."""
@@ -346,8 +325,8 @@ class Search:
         error = bounds.out_slack @ np.abs(goal.G).T + bounds.gamma * np.abs(goal.g)
         return goal.G @ output.W, goal.G @ output.c + goal.g, 2 * error
 
-    def _side_rows(self, rows: _Rows, bounds: Nodes) -> None:
-        """Add where units can be on their known sides."""
+    def _side_rows(self, bounds: Nodes) -> Iterator[Rows]:
+        """Yield where units can be on their known sides."""
         for k, layer in enumerate(self.net.layers):
             units = self.net.units(k)
             of, j = np.nonzero(bounds.sides[:, units] != FREE)
@@ -356,11 +335,14 @@ class Search:
             sign = np.where(bounds.sides[of, units.start + j] == ON, 1.0, -1.0)
             slack = bounds.slack[of, units.start + j]
             above = bounds.carry_back(sign[:, None] * layer.W[j], sign * layer.c[j], slack, of)
-            rows.add(above.A, above.b + above.error, above.depends, of, -1 - units.start - j, 0)
+            yield above.A, above.b + above.error, above.depends, of, -1 - units.start - j, 0 * of
 
-    def _project(self, nodes: list[Node], rows: _Rows) -> list[Nearest]:
+    def _project(self, nodes: list[Node], rows: list[Rows]) -> list[Nearest]:
         """Return the distance of each node's half-spaces from the origin, in the unit of length."""
-        A, b, _, _, _, _, starts = self._joined = rows.join(len(nodes))
+        joined = [np.concatenate(part) for part in zip(*rows, strict=True)]
+        order = np.argsort(joined[3], kind="stable")
+        starts = np.searchsorted(joined[3][order], np.arange(len(nodes) + 1))
+        A, b, *_ = self._joined = (*(part[order] for part in joined), starts)
         N, s = self.question.sums
         scale, near = self.scale, []
         for i, node in enumerate(nodes):

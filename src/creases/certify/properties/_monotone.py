@@ -16,7 +16,6 @@ from creases.certify._exact import exact_outputs
 from creases.certify._maximize.domain import Domain, check_domain
 from creases.certify._maximize.objectives import Gradient, LeastRow, pose
 from creases.certify._maximize.search import Limits, maximize_objective
-from creases.certify.proofs import Proof
 from creases.certify.proofs._checker.statements import Subject, derive_claims
 from creases.certify.proofs._digest import make_proof
 from creases.certify.proofs._format import ClaimProof, MonotoneStatement
@@ -100,7 +99,12 @@ def monotone(
     objective = pose(work, claim)  # large where the coefficient has the wrong sign
     assert isinstance(objective, Gradient)
     share = check_number(tolerance, "tolerance", least=0)
-    slack = share * _scale(objective, domain) if share else 0.0
+    slack = 0.0
+    if share:  # of a bound of the coefficient's magnitude over the box
+        bounds = LinearBounds(work, torch.from_numpy(domain.box)[None])
+        slack = share * float(
+            gradient_bounds(bounds, torch.from_numpy(objective.rows))[0].size.flatten(2)[0, 0, column]
+        )
     limits = Limits(deadline, stop_above=slack, stop_below=slack)
     extreme = maximize_objective(objective, domain, limits, progress=progress)
     question = replace(question, slack=slack)
@@ -110,19 +114,17 @@ def monotone(
             values = np.asarray(work(pair), np.float64).reshape(2, -1)
             detail = f"a coefficient of {-sign * extreme.lower:.6g}"
             seconds = time.monotonic() - begin
-            return Verdict("violated", pair, values, seconds, detail, question.refutation(pair))
+            statement = question.state("violated", pair=(tuple(pair[0].tolist()), tuple(pair[1].tolist())))
+            return Verdict("violated", pair, values, seconds, detail, make_proof(statement, net=work))
     seconds = time.monotonic() - begin
     if extreme.upper <= slack:
-        return Verdict("holds", seconds=seconds, proof=question.proof(extreme.tree))
+        if extreme.tree is None:
+            return Verdict("holds", seconds=seconds)
+        tree = ClaimProof(("coefficient",), extreme.tree)
+        proof = make_proof(question.state("holds", **question.interior), (tree,), net=work)
+        return Verdict("holds", seconds=seconds, proof=proof)
     least, most = sorted([-sign * extreme.lower, -sign * extreme.upper])
     return Verdict("unknown", seconds=seconds, detail=f"the worst coefficient is between {least:.6g} and {most:.6g}")
-
-
-def _scale(objective: Gradient, domain: Domain) -> float:
-    """Return a bound of the coefficient's magnitude over the box."""
-    bounds = LinearBounds(objective.net, torch.from_numpy(domain.box)[None])
-    sizes = gradient_bounds(bounds, torch.from_numpy(objective.rows))[0].size
-    return float(sizes.flatten(2)[0, 0, objective.columns[0]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,17 +169,6 @@ class _Question:
         """Return the statement of a proof."""
         place = self.domain.stated()
         return MonotoneStatement(verdict, place, self.column, self.output, self.direction, self.slack, **points)
-
-    def refutation(self, pair: Floats) -> Proof:
-        """Return the statement with its counterexample."""
-        points = (tuple(pair[0].tolist()), tuple(pair[1].tolist()))
-        return make_proof(self.state("violated", pair=points), net=self.net)
-
-    def proof(self, tree: tuple[Any, ...] | None) -> Proof | None:
-        """Return the statement with the tree that proves it."""
-        if tree is None:
-            return None
-        return make_proof(self.state("holds", **self.interior), (ClaimProof(("coefficient",), tree),), net=self.net)
 
 
 def _middle_of_region(net: Network, domain: Domain, x: Floats) -> Floats:
