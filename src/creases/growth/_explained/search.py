@@ -57,8 +57,8 @@ DECIDED_ERRORS = 3.0
 #: Share of rows held out that must be wrong, at least, for folds at such rows.
 LEAST_WRONG = 0.05
 
-#: Units of the network with random ones that is trained for comparison where growth ends.
-WIDE = 64
+#: Units of the network with random ones that is trained for comparison where growth ends, and passes that tell enough.
+WIDE, WIDE_PASSES = 64, 100
 
 #: Range of the logarithm of the factor by which logits go from a constant to their own values: from .01 to 10.
 CONFIDENCE = (-4.6, 2.3)
@@ -622,7 +622,9 @@ def _compare_wide(best: Trained, judges: Judges, limits: Limits, trainer: Traine
     W, b = np.split(rng.uniform(-1, 1, (WIDE, d + 1)) / np.sqrt(d), [d], axis=1)
     V, c = np.split(rng.uniform(-1, 1, (m, WIDE + 1)) / np.sqrt(WIDE), [WIDE], axis=1)
     start = rows.scale.leave(Perceptron(W, b[:, 0], V, c[:, 0]))
-    wide = trainer.fit_all([start] * len(judges.parts), judges, _growing_decay(best))
+    decay = _growing_decay(best)
+    nets = [trainer.fit(start, part, WIDE_PASSES, decay).net for part in judges.parts]
+    wide = Trained.of(nets, judges, decay)
     if trainer.is_over or not is_better(best, wide, judges, together=True):
         return ""
     losses = f"{wide.held_loss:.3g} instead of {best.held_loss:.3g}"

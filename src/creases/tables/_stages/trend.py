@@ -114,7 +114,9 @@ def _smooth(data: Rows) -> tuple[PiecewiseLinear, float]:
     inputs = Inputs.from_table(rows.X, ["time"], None)
     basis = curve_basis(rows, inputs, inputs.may_bend)
     fit, knots = fit_penalized(basis, rows, inputs.shapes), basis.curves.all_knots(0)
-    return PiecewiseLinear(knots, center + scale * (fit.offset + fit.basis(knots[:, None]) @ fit.weights), False), fit.freedom
+    return PiecewiseLinear(
+        knots, center + scale * (fit.offset + fit.basis(knots[:, None]) @ fit.weights), False
+    ), fit.freedom
 
 
 def _follow(data: Rows, part: Bools) -> tuple[Floats, Floats]:
