@@ -30,25 +30,19 @@ COMMANDS = {
     "export": ("creases.cli.export:export_file", "Write the model of a table as SQL, Python, Excel or ONNX."),
     "map": ("creases.cli.map:map_plane", "Map and draw every linear region of a network on a plane."),
     "describe": ("creases.cli.describe:describe_model", "Say what a network or the model of a table is."),
-    "explain": (
-        "creases.cli.explain:explain_input",
-        "Explain a row's prediction, or a network's decision at one input.",
-    ),
+    "explain": ("creases.cli.explain:explain_input", "Explain a row's prediction, or a network's decision."),
     "verify": ("creases.cli.verify:verify_property", "Prove a property of a network, or find a counterexample."),
     "lipschitz": ("creases.cli.verify:bound_lipschitz", "Find the exact Lipschitz constant of a network in a box."),
     "check": (
         "creases.cli.check:check_proof_file",
-        "Check a stored proof about a network, by code that shares nothing with the search.",
+        "Check a stored proof, by code that has nothing of the search.",
     ),
     "compare": ("creases.cli.compare:compare_networks", "Compare the decisions and coefficients of networks."),
     "spline": ("creases.cli.spline:fit_spline", "Fit a curve by the best piecewise-linear function."),
     "prune": ("creases.cli.prune:prune_model", "Shrink a network and keep its function or its accuracy."),
     "report": ("creases.cli.report:write_report", "Write what a command found as a single HTML page."),
     "animate": ("creases.cli.animate:animate_run", "Turn a run of creases grow into a GIF or MP4."),
-    "studio": (
-        "creases.cli.studio:open_studio",
-        "See and change the model of a table, or steer growth, in the browser.",
-    ),
+    "studio": ("creases.cli.studio:open_studio", "Change the model of a table, or steer growth, in the browser."),
     "problems": ("creases.cli.problems:list_problems", "List the built-in data sets."),
     "demo": ("creases.cli.demo:run_demo", "Grow a small network, map its regions and draw them."),
 }

@@ -6,8 +6,9 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console, JustifyMethod, RenderableType
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 
 from creases._document import Document, Section
@@ -27,6 +28,9 @@ LONGEST = 60
 
 #: Sentences of a table that a terminal shows; a file has all.
 SENTENCES = 12
+
+#: Letters of a line that is never broken.
+UNLIMITED = 10_000
 
 #: Letters of a line of a text file.
 WIDTH = 100
@@ -106,10 +110,15 @@ def _table_parts(
     if len(shown) <= MAX_COLUMNS:
         table = Table(box=None, pad_edge=False, header_style="dim")
         for k in shown:
-            is_text = not k or any(letter.isalpha() for row in rows for letter in row[k])
-            table.add_column(escape(heads[k]), justify="left" if is_text else "right", no_wrap=not k)
+            is_text = any(letter.isalpha() for row in rows for letter in row[k])
+            justify: JustifyMethod = "left" if is_text or not k else "right"
+            table.add_column(escape(heads[k]), justify=justify, no_wrap=not (k and is_text))
         for row in rows:
             table.add_row(*(escape(row[k]) for k in shown))
+        if Measurement.get(out, out.options.update(max_width=UNLIMITED), table).maximum > out.width:
+            table.padding = (0, 1, 0, 0)  # one blank between columns, not two, and heads of several lines
+            for column in table.columns:
+                column.header = str(column.header).replace(" ", "\n") if column.no_wrap else column.header
         yield table
     if has_sentences:
         sentences = Table(box=None, pad_edge=False, show_header=False)

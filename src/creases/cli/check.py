@@ -48,7 +48,7 @@ def check_proof_file(
     input_shape: InputShape = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a stored proof about a network, by code that shares nothing with the search.
+    """Check a stored proof, by code that has nothing of the search.
 
     Everything is checked in arithmetic that rounding cannot break: points in fractions, bounds in float64 with a limit
     of every rounding, and in fractions where that does not decide. The network means its function of real numbers, with

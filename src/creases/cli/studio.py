@@ -18,7 +18,7 @@ def open_studio(
     ] = None,
     browser: Annotated[bool, option("", "Open the page in a browser.", "--browser/--no-browser")] = True,
 ) -> None:
-    """See and change the model of a table, or steer growth, in the browser.
+    """Change the model of a table, or steer growth, in the browser.
 
     Pick or draw a problem, watch a network grow on it region by region, steer it and export it. With the folder of a
     model of a table (creases fit FILE --target COLUMN --out RUN), read its curves and change them by hand.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_moons
+from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score, learning_curve
@@ -317,3 +317,8 @@ def test_a_budget_that_ends_before_held_out_rows_are_predicted_gives_no_validati
 def test_labels_of_text_and_numbers_are_refused_in_plain_words() -> None:
     with pytest.raises(InputError, match=r"y must have labels that are all text or all numbers, got 'a' and 1"):
         GrowingClassifier().fit(np.arange(40.0)[:, None], np.array(["a", 1] * 20, object))
+
+
+def test_a_budget_of_a_few_epochs_ends_with_all_directions_of_the_linear_model() -> None:
+    X, y = make_blobs(n_samples=300, random_state=0)
+    assert GrowingClassifier(budget=8, random_state=0).fit(X, y).score(X, y) > 0.9

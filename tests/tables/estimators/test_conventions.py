@@ -41,4 +41,4 @@ def test_check_estimator_passes_with_the_default_parameters(estimator: Any) -> N
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("kind", "how"), [(GrowingClassifier, "tiny"), (GrowingRegressor, "gradmax")])
 def test_check_estimator_passes_by_other_methods_and_with_more_layers(kind: Any, how: str) -> None:
-    _check(kind(how=how, budget=10, hidden=(4, 4)))
+    _check(kind(how=how, budget=20, hidden=(4, 4)))

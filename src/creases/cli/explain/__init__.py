@@ -61,7 +61,7 @@ def explain_input(
     integer: Annotated[bool, option("", "For the card of points: round points to whole numbers.", "--integer")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Explain a row's prediction, or a network's decision at one input.
+    """Explain a row's prediction, or a network's decision.
 
     For a folder of creases fit: without a row, the whole model as a card of points, with how far its sums can be from
     the model's; --integer rounds the points and says how many decisions that can change. With --row, also of a folder

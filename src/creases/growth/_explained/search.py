@@ -439,7 +439,7 @@ def _start(growth: Growth, judges: Judges, propose: Propose, limits: Limits, tra
     best, rank = exact, linear[0].rank
     most = 2 * rank if limits.units is None else limits.units
     used = min(rank, -(-most // 2))
-    for few in range(1, used + 1):
+    for few in range(used if trainer.is_over else 1, used + 1):  # a spent budget tells no smaller rank from a larger
         nets = [one.pairs(few) for one in linear]
         nets = [net.keep_units(range(min(net.width, most))) for net in nets]
         trained = trainer.choose_decay(trainer.fit_all(nets, judges, DECAY), judges)
