@@ -134,3 +134,14 @@ def test_an_effect_can_be_edited(fitted):
 def test_other_models_get_the_values_too():
     model = creases.fit_table(members("number", n_rows=20), "y")
     assert (model.scores["test"].drop("mean of the target") > 0.5).all()
+
+
+@pytest.mark.parametrize("level", [0.1, 0.95])
+def test_quantiles_of_many_levels_have_their_share_of_new_rows_below(level):
+    """Newton steps of a quantile's loss jumped to and fro where few rows are near the score."""
+    rng = np.random.default_rng(0)
+    who, x = rng.integers(150, size=6000), rng.uniform(size=6000)
+    y = rng.normal(size=150)[who] + x + rng.normal(0, 0.3, 6000)
+    table = pd.DataFrame({"who": np.char.add("c", who.astype(str)), "x": x, "y": y})
+    model = creases.fit_table(table[:3000], "y", family=f"quantile:{level}")
+    assert abs(np.mean(y[3000:] <= model.predict(table[3000:])) - level) < 0.03

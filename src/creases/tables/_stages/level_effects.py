@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from creases._typing import Floats, Ints
+from creases.tables._stages.families import SMOOTH, Quantile
 from creases.tables._stages.inputs import Inputs
 from creases.tables._stages.penalized import LARGEST, LEAST, Basis, Fit, fit_penalized
 from creases.tables._stages.rows import Rows
@@ -55,13 +56,17 @@ def fit_effects(rows: Rows, scores: Floats, levels: Mapping[int, int]) -> LevelE
     errors: dict[int, Floats] = {}
     effective, penalties = dict.fromkeys(levels, 0.0), dict.fromkeys(levels, 1.0)
     total, noise = scores, 1.0
+    largest = (
+        1 / (4 * SMOOTH) if isinstance(rows.family, Quantile) else None
+    )  # its curvature is nearly 0 off the targets
     for _ in range(STEPS):
         before = dict(penalties)
         for j, place in places.items():
             n = len(values[j])
             curvature = _sums(place, rows.curvatures(total), n)
             pull = _sums(place, rows.pulls(total) * rows.weight[:, None], n)
-            step = (pull - penalties[j] * values[j]) / (curvature + penalties[j])
+            bound = curvature if largest is None else _sums(place, np.outer(rows.weight, np.full(m, largest)), n)
+            step = (pull - penalties[j] * values[j]) / (bound + penalties[j])
             step = step if rows.family.is_quadratic else step.clip(-FAR, FAR)
             step[0] = 0.0  # nobody knows what an unknown value adds
             values[j] = values[j] + step
