@@ -20,7 +20,6 @@ from creases.cli.console import command, load_kernels, note, out, print_next
 from creases.errors import ColumnWarning, InputError, RequestError
 from creases.tables import (
     FitSettings,
-    GrownModel,
     RunFile,
     RunSettings,
     TableModel,
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from creases.network import Network
     from creases.regions import LinePartition, PlanePartition
     from creases.show import GrowthView
+    from creases.tables import GrownModel  # imports torch
 
 Files = dict[str, Path]
 
@@ -129,7 +129,7 @@ def _write_model(model: TableModel | GrownModel, folder: Path, description: str)
 def _write_text(model: TableModel | GrownModel, folder: Path) -> Path:
     """Write all that is said of a model; of a grown one every growth step in full."""
     parts = [*_parts(model, full=True)]
-    if isinstance(model, GrownModel) and model.history is not None and model.data is not None:
+    if not isinstance(model, TableModel) and model.history is not None and model.data is not None:
         steps = (escape(record.explain(**model.data.names)) + "\n" for record in model.history.records)
         parts += ["", "[bold]The growth steps in full[/]", "", *steps]
     with write_atomically(folder / RunFile.REPORT) as temporary:
@@ -195,7 +195,7 @@ def print_result(model: TableModel | GrownModel, files: Files) -> None:
     """Print what is said of a model, which files there are, and what to do with them."""
     for part in _parts(model):
         out.print(part)
-    is_grown = isinstance(model, GrownModel)
+    is_grown = not isinstance(model, TableModel)
     folder = files["network" if is_grown else "model"].parent
     out.print()
     listing = ", ".join(path.name for path in files.values())
@@ -211,12 +211,12 @@ def print_result(model: TableModel | GrownModel, files: Files) -> None:
 def _parts(model: TableModel | GrownModel, *, full: bool = False) -> Iterator[RenderableType]:
     """Yield what is said of a model and its rows, for a file in full."""
     assert model.data is not None
-    problem, document, is_grown = model.data.problem, model.describe(), isinstance(model, GrownModel)
+    problem, document, is_grown = model.data.problem, model.describe(), not isinstance(model, TableModel)
     yield f"[bold]{escape(problem.name)}: {escape(problem.description)}[/]"
     yield from map(escape, _row_lines(model.data) if is_grown else ())
     yield escape(document.lead)
     yield from section_parts(document.sections, full=full)
-    if isinstance(model, GrownModel) and model.history is not None:
+    if not isinstance(model, TableModel) and model.history is not None:
         history = model.history
         has_seen = history.joined is not None or history.kept == 0  # of the validation rows: their scores say little
         models = "The network and the other models were" if has_seen else "The other models were"

@@ -15,9 +15,8 @@ from creases._text import format_number
 from creases._typing import Floats
 from creases.errors import InputError
 from creases.problems import Problem
-from creases.regions.geometry import slice_through
 from creases.show._viewer._frames import partition_frame, project_on_slice
-from creases.tables import TableSplit, data_box, importance
+from creases.tables import TableSplit, data_box
 
 if TYPE_CHECKING:
     from creases.network import Network
@@ -105,6 +104,8 @@ def column_weights(net: Network, data: TableSplit) -> dict[str, float]:
 
     That is the mean size of the coefficient times the standard deviation of the column.
     """
+    from creases.tables import importance  # imports torch
+
     problem = data.problem
     weights: dict[str, float] = importance(net, problem.X[data.train], **names_of(problem))["importance"].to_dict()
     return weights
@@ -277,6 +278,8 @@ def slice_through_rows(net: Network, data: TableSplit, rows: Sequence[int]) -> S
 
     Coordinates are in standard deviations, so that no column dominates by its unit.
     """
+    from creases.regions.geometry import slice_through  # imports torch
+
     X, numbers, spread = data.problem.X, table_rows(data), data.scaling.spread
     _, basis, t = slice_through(net, list(data.scaling.inputs(X[list(rows)])))
     origin, directions = X[rows[0]], basis * spread[:, None]

@@ -15,10 +15,7 @@ from numpy.typing import NDArray
 from creases._text import plural
 from creases._typing import Floats, Ints
 from creases.errors import FileError, InputError
-from creases.growth import History, check_explanations, load_checkpoint
-from creases.network import read
 from creases.tables._explain.table import Table, make_table
-from creases.tables._fit.snapshots import Snapshot, load_snapshots
 from creases.tables._folder import folder as names
 from creases.tables._folder.folder import RunFile
 from creases.tables._folder.model_loading import load
@@ -32,8 +29,6 @@ if TYPE_CHECKING:
     from creases.growth import History
     from creases.network import Network
     from creases.tables._fit.snapshots import Snapshot
-    from creases.tables._folder.settings import RunSettings
-    from creases.tables._split.split import TableSplit
     from creases.tables._words.card import PointsCard
     from creases.tables._words.terms import Terms
 
@@ -246,6 +241,9 @@ def _merge_functions(J: Floats, offset: Floats, table: Table) -> Ints:
 
 def load_run(folder: Path) -> SavedRun:
     """Read the run in a folder; of one that was stopped or killed, what it had saved."""
+    from creases.network import read
+    from creases.tables._fit.snapshots import Snapshot, load_snapshots
+
     settings = RunSettings.load(folder)
     data = settings.load_split()
     history = _load_history(folder)
@@ -283,6 +281,8 @@ def load_run(folder: Path) -> SavedRun:
 
 def _check_history(history: History, data: TableSplit, folder: Path) -> None:
     """Refuse a history of other columns or classes than the data's, or that explains what they do not have."""
+    from creases.growth import check_explanations
+
     problem = data.problem
     classes = None if problem.classes is None else list(problem.classes)
     try:
@@ -297,6 +297,8 @@ def _check_history(history: History, data: TableSplit, folder: Path) -> None:
 
 def _load_history(folder: Path) -> History:
     """Return the history at the end; of a run in progress or interrupted, that of the last checkpoint."""
+    from creases.growth import History, load_checkpoint
+
     path, checkpoint = folder / RunFile.HISTORY, folder / RunFile.CHECKPOINT
     histories = [History.load(path)] if os.path.lexists(path) else []
     if os.path.lexists(checkpoint):
