@@ -33,10 +33,7 @@ COMMANDS = {
     "explain": ("creases.cli.explain:explain_input", "Explain a row's prediction, or a network's decision."),
     "verify": ("creases.cli.verify:verify_property", "Prove a property of a network, or find a counterexample."),
     "lipschitz": ("creases.cli.verify:bound_lipschitz", "Find the exact Lipschitz constant of a network in a box."),
-    "check": (
-        "creases.cli.check:check_proof_file",
-        "Check a stored proof, by code that has nothing of the search.",
-    ),
+    "check": ("creases.cli.check:check_proof_file", "Check a stored proof, by code that has nothing of the search."),
     "compare": ("creases.cli.compare:compare_networks", "Compare the decisions and coefficients of networks."),
     "spline": ("creases.cli.spline:fit_spline", "Fit a curve by the best piecewise-linear function."),
     "prune": ("creases.cli.prune:prune_model", "Shrink a network and keep its function or its accuracy."),

@@ -29,9 +29,6 @@ LONGEST = 60
 #: Sentences of a table that a terminal shows; a file has all.
 SENTENCES = 12
 
-#: Letters of a line that is never broken.
-UNLIMITED = 10_000
-
 #: Letters of a line of a text file.
 WIDTH = 100
 
@@ -115,7 +112,7 @@ def _table_parts(
             table.add_column(escape(heads[k]), justify=justify, no_wrap=not (k and is_text))
         for row in rows:
             table.add_row(*(escape(row[k]) for k in shown))
-        if Measurement.get(out, out.options.update(max_width=UNLIMITED), table).maximum > out.width:
+        if Measurement.get(out, out.options.update(max_width=10 * WIDTH), table).maximum > out.width:
             table.padding = (0, 1, 0, 0)  # one blank between columns, not two, and heads of several lines
             for column in table.columns:
                 column.header = str(column.header).replace(" ", "\n") if column.no_wrap else column.header
