@@ -111,7 +111,9 @@ class BoxSearch(QueueSearch):
             if upper[i] <= self.enough or width <= 1e-12 * whole:
                 self.close(number, float(upper[i]), leaf)
             else:
-                inner = {k: Interval(*(end[i] for end in part)) for k, part in bounds.entering.items() if is_kept}
+                inner = {
+                    k: Interval(*(end[i].clone() for end in part)) for k, part in bounds.entering.items() if is_kept
+                }
                 self.put(_Box(number, float(upper[i]), leaf, box, axis, inner))
         self.progress("bounding boxes", len(self.record), None)
 
@@ -125,7 +127,8 @@ class BoxSearch(QueueSearch):
             left[node.axis, 1] = right[node.axis, 0] = middle
             halves += [left, right]
             numbers += self.record.split(node.number, "input", node.axis, middle)
-        steps = nodes[0].known
-        known = {k: Interval(*(torch.stack([node.known[k][end] for node in nodes for _ in range(2)]) for end in (0, 1)))
-                 for k in steps}  # fmt: skip
+        known = {}
+        for k in nodes[0].known:
+            ends = zip(*(node.known[k] for node in nodes), strict=True)
+            known[k] = Interval(*(torch.stack(end).repeat_interleave(2, dim=0) for end in ends))
         self._push(np.stack(halves), numbers, known)

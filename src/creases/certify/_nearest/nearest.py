@@ -342,7 +342,7 @@ class _Solver:
 
     def _search_box(self, reach: float) -> None:
         """Search all inputs that are allowed, none of which is farther in any column, in a box around them."""
-        search = Search(self.question, self.best, self.deadline, np.inf, 1 - self.tolerance / 4, "linf")
+        search = Search(self.question, self.best, self.deadline, norm="linf")
         outcome = search.run(1.001 * reach + 1e-300)
         self.nodes += outcome.nodes
         if np.isinf(self.best.distance) and outcome.lower_bound > reach:  # else sets are left, or a point was found
