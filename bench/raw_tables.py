@@ -28,7 +28,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy: a process has one
 import numpy as np
 import pandas as pd
 
-from raw_table_sources import TABLES, RawTable
+from raw_table_sources import TABLES, TEST_ROWS, RawTable
 from record import note, note_table
 from tables import describe_fits, describe_run, read_results, write_results
 
@@ -249,6 +249,21 @@ def summarize(results: dict[str, Any], draws: list[int]) -> None:
     note_table("raw", heads, rows)
     note_table("raw_rules", ["table", "rule"], [[name, TABLES[name].about] for name in TABLES])
     print(*(f"| {' | '.join(row)} |" for row in [heads, ["---"] * len(heads), *rows]), sep="\n")
+    levels = []
+    for level in LEVELS:
+        shares = [results.get(f"{name} {draw} {level}") for name in TABLES for draw in draws]
+        gaps = np.array([share - level for share in shares if isinstance(share, float)])
+        chance = (level * (1 - level) * (1 / 1600 + 1 / TEST_ROWS)) ** 0.5  # of rows to fit to and rows to score
+        if len(gaps):
+            parts = [
+                len(gaps),
+                f"{gaps.mean():+.4f}",
+                f"{gaps.std():.4f}",
+                f"{chance:.4f}",
+                int((abs(gaps) > OFF).sum()),
+            ]
+            levels.append([f"{level:g}", *map(str, parts)])
+    note_table("raw_levels", ["level", "fits", "mean off", "deviation", "by chance alone", f"off by {OFF:g}"], levels)
     every = [value for key, value in results.items() if isinstance(value, float)]
     lines = {
         "raw_count": f"{len({row[0] for row in rows})}",
