@@ -47,12 +47,13 @@ class Tropical:
 
 @check_arguments(prune=BOOL)
 def tropical(net: NetworkLike, *, prune: bool = True, max_terms: int = 20_000) -> Tropical:
-    """Write a small fully connected network as a difference of max-polynomials [1]_.
+    """Write a small fully connected network as a difference of max-polynomials.
 
-    With pre-activations ``z = W h + b``, ``h = F - G`` and W split into positive and negative parts:
-    ``F_z = W+ F + W- G + b`` and ``G_z = W+ G + W- F`` (Minkowski sums of terms); a ReLU makes ``(max(F, G), G)``, one
-    with leak a ``((1 - a) max(F, G) + a F, G)``. Terms with equal slopes are one; a term is kept when
-    ``max t <= 1  s.t.  (a_k - a_j) x + c_k - c_j >= t`` has t > 1e-9 (HiGHS), in units of the constants' range.
+    Sattelberg's dissertation (2026), section 5.4. With pre-activations ``z = W h + b``, ``h = F - G`` and W split into
+    positive and negative parts: ``F_z = W+ F + W- G + b`` and ``G_z = W+ G + W- F`` (Minkowski sums of terms); a ReLU
+    makes ``(max(F, G), G)``, one with leak a ``((1 - a) max(F, G) + a F, G)``. Terms with equal slopes are one; a term
+    is kept when ``max t <= 1  s.t.  (a_k - a_j) x + c_k - c_j >= t`` has t > 1e-9 (HiGHS), in units of the constants'
+    range.
 
     Parameters
     ----------
@@ -62,11 +63,6 @@ def tropical(net: NetworkLike, *, prune: bool = True, max_terms: int = 20_000) -
         Remove terms that are nowhere the largest; without it only terms with equal slopes are merged.
     max_terms
         The most terms that a polynomial may have at any time; more raise an error.
-
-    References
-    ----------
-    .. [1] Ben Sattelberg, "Local Linearity of ReLU Neural Networks", dissertation, Colorado State University, 2026,
-       section 5.4.
 
     Examples
     --------
