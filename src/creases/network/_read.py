@@ -9,9 +9,9 @@ from typing import Any
 
 from torch import nn
 
+from creases._files import read_bytes
 from creases._validation import check_number
 from creases.errors import FileError, InputError
-from creases.network._formats.safetensors import load_program
 from creases.network._network import Network
 from creases.network._reading.arrays import from_arrays, is_sklearn, read_npz, read_sklearn
 
@@ -150,5 +150,4 @@ def _read_file(path: Path) -> Network:
         raise FileError(f"cannot read {path}: there is no such file")
     if suffix == ".npz":
         return read_npz(path)
-    program = load_program(path)
-    return Network(program.steps, program.input_shape, program.link)
+    return Network.from_bytes(read_bytes(path), str(path))

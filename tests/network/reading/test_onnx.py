@@ -649,3 +649,20 @@ def test_a_list_in_a_file_for_one_sample_is_stacked_before_its_batch_axis(reduct
     for batch in (1, 2):
         with pytest.raises(ReadError, match="acts along the batch axis"):
             creases.read(model([node("Concat", "x x", axis=0)], [batch, 5], opset=11))
+
+
+def test_a_softshrink_of_comparisons_and_signs_is_read_where_it_has_no_jump() -> None:
+    """The newer exporter of torch writes it so."""
+    nodes = [node("Abs", "x", "a"), node("Greater", "a c", "g"), node("Sign", "x", "s"), node("Mul", "s c", "m")]
+    nodes += [node("Sub", "x m", "d"), node("Mul", "x o", "z"), node("Where", "g d z", "y")]
+    constants = {"c": np.array(0.3), "o": np.array(0.0), "e": np.array(0.4)}
+    net = creases.read(model(nodes, ["b", 6], constants))
+    x = torch.from_numpy(RNG.normal(size=(50, 6)))
+    torch.testing.assert_close(net(x), F.softshrink(x, 0.3))
+    assert net.n_units == 12
+    other_bound = [*nodes[:1], node("Greater", "a e", "g"), *nodes[2:]]
+    of_one = [*nodes[:-2], node("Mul", "x e", "z"), nodes[-1]]
+    read_twice = [*nodes[:-1], node("Where", "g d z", "w"), node("Add", "w d", "y")]
+    for jumping in (other_bound, of_one, read_twice):
+        with pytest.raises(ReadError, match="a jump"):
+            creases.read(model(jumping, ["b", 6], constants))

@@ -17,7 +17,7 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
-from creases._files import parse_json, read_bytes, write_atomically
+from creases._files import parse_json, write_atomically
 from creases._program._affine import AFFINE_OPS
 from creases._program._program import LINKS, Program
 from creases._program._step import BEND_OPS, Step
@@ -45,11 +45,6 @@ def save_program(program: Program, path: str | Path) -> Path:
     with write_atomically(path) as temporary:
         temporary.write_bytes(program_to_bytes(program))
     return path
-
-
-def load_program(path: Path) -> Program:
-    """Read a program that :func:`save_program` wrote."""
-    return program_from_bytes(read_bytes(path), str(path))
 
 
 def program_to_bytes(program: Program) -> bytes:

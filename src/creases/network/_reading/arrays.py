@@ -97,9 +97,6 @@ def read_npz(path: Path) -> Network:
 
 # Reading scikit-learn's multilayer perceptrons, with the scaling before them.
 
-#: Hidden activations that are piecewise linear.
-ACTIVATIONS = ("relu", "identity")
-
 #: Functions after the last layer that are left out: the network's outputs are what they are applied to.
 LINKS = {"identity": "", "logistic": "sigmoid", "softmax": "softmax"}
 
@@ -160,7 +157,7 @@ def _layers(model: Any) -> list[tuple[Floats, Floats]]:
         )
     if not hasattr(model, "coefs_"):
         raise ReadError(f"cannot read {name}: it is not fitted; call fit first")
-    if model.activation not in ACTIVATIONS:
+    if model.activation not in ("relu", "identity"):
         raise ReadError(
             f"cannot read {name}: its activation {model.activation!r} is not piecewise linear; train it with "
             "activation='relu'"

@@ -111,14 +111,14 @@ class ProgramBuilder:
     def scale(self, x: Value, factor: Const, offset: Tensor | None = None) -> Value:
         """Add ``factor x + offset``; a factor of 1 without offset adds no step."""
         c = self.constant(factor, x)
-        if offset is None and bool((c == 1).all()) and _broadcast(c, x) == x.shape:
+        if offset is None and bool((c == 1).all()) and np.broadcast_shapes(tuple(c.shape), x.shape) == x.shape:
             return x
         return self.emit("scale", [x], factor=c, offset=offset)
 
     def shift(self, x: Value, c: Const, sign: int = 1) -> Value:
         """Add ``sign x + c``."""
         offset = self.constant(c, x)
-        shape = _broadcast(offset, x)
+        shape = np.broadcast_shapes(tuple(offset.shape), x.shape)
         if shape != x.shape:
             x = self.move(x, lambda index: index.expand(len(index), *shape))
         if sign == 1 and not offset.any():
@@ -159,18 +159,14 @@ class ProgramBuilder:
 
     def select(self, x: Value, numbers: Tensor) -> Value:
         """Select entries by their numbers in the batch, (batch, ...)."""
-        return self.gather(x, self._index(numbers, x.size))
-
-    def _index(self, out: Tensor, size: int) -> Tensor:
-        first = torch.arange(self.batch, dtype=torch.float64) * size
-        if out.ndim == 0 or len(out) != self.batch:
-            raise self.error(
-                f"the batch axis must remain first, but a batch of {self.batch} becomes {tuple(out.shape)}"
-            )
-        out = out - first.reshape(-1, *(1,) * (out.ndim - 1))
-        if not ((out >= 0) & (out < max(size, 1)) & (out == out[:1])).all():
+        shape = tuple(numbers.shape)
+        if not shape or shape[0] != self.batch:
+            raise self.error(f"the batch axis must remain first, but a batch of {self.batch} becomes {shape}")
+        first = torch.arange(self.batch, dtype=torch.float64) * x.size
+        index = numbers - first.reshape(-1, *(1,) * (len(shape) - 1))
+        if not ((index >= 0) & (index < max(x.size, 1)) & (index == index[:1])).all():
             raise self.error("entries move between the samples of a batch; the batch axis must remain first")
-        return out[0].long()
+        return self.gather(x, index[0].long())
 
     def linear(self, x: Value, weight: Tensor, bias: Tensor | None = None) -> Value:
         """Apply ``weight`` (out, in) along the last axis."""
@@ -242,10 +238,6 @@ def are_equal(a: Step, b: Step) -> bool:
     if (a.op, a.inputs, a.shape, a.options, [*a.tensors]) != (b.op, b.inputs, b.shape, b.options, [*b.tensors]):
         return False
     return all(torch.equal(tensor, b.tensors[name]) for name, tensor in a.tensors.items())
-
-
-def _broadcast(c: Tensor, x: Value) -> tuple[int, ...]:
-    return np.broadcast_shapes(tuple(c.shape), x.shape)
 
 
 def _detached_copy(tensor: Tensor) -> Tensor:

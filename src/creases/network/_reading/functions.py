@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,15 +23,6 @@ Function = Callable[[Any], Any]
 
 #: Largest difference between network and function on new inputs, relative to the largest output, or to its terms.
 _TOLERANCE = 1e-9
-
-
-class TracedRun(NamedTuple):
-    """A traced run of a function: the recorded steps, the examples and the function's outputs."""
-
-    steps: list[Step]
-    x: Tensor
-    out: Tensor  #: outputs of the function, or the scores before its link
-    link: str
 
 
 def read_function(
@@ -59,9 +50,9 @@ def read_function(
             torch.randn(batch, *shape, generator=generator, dtype=torch.float64)
             for batch, generator in zip(batches, generators, strict=True)
         )
-        first, second = (_run(function, x, follow, removal) for x in examples)
-        net = Network(first.steps, shape, first.link)
-        _verify(net, second)
+        (steps, _, _, link), second = (_run(function, x, follow, removal) for x in examples)
+        net = Network(steps, shape, link)
+        _verify(net, *second[:3])
     if net.link:
         message = f"the model ends in {net.link}, which is not piecewise linear: the scores before it are read"
         warnings.warn(f"{message}; its decisions are the same (net.link names it)", LinkWarning, stacklevel=4)
@@ -73,8 +64,8 @@ def _run(
     x: Tensor,
     follow: Callable[[Recorder], AbstractContextManager[None]],
     removal: Callable[[str], str],
-) -> TracedRun:
-    """Run the function on traced example values."""
+) -> tuple[list[Step], Tensor, Tensor, str]:
+    """Run the function on traced example values; return steps, x, outputs (or scores before a link), the link."""
     recorder = Recorder(x)
     with follow(recorder):
         try:
@@ -94,7 +85,7 @@ def _run(
     builder = recorder.builder
     builder.path = "output"
     steps = builder.needed_steps(value if value.shape else builder.reshape(value, (1,)))
-    return TracedRun(steps, x, value.example if link else out, link)
+    return steps, x, value.example if link else out, link
 
 
 def _value(out: Any, removal: Callable[[str], str]) -> tuple[Value, str]:
@@ -120,18 +111,18 @@ def _value(out: Any, removal: Callable[[str], str]) -> tuple[Value, str]:
     raise ReadError(end.why)
 
 
-def _verify(net: Network, run: TracedRun) -> None:
+def _verify(net: Network, steps: list[Step], x: Tensor, out: Tensor) -> None:
     """Check that the network agrees with the function on new inputs in a batch of another size."""
     with torch._C.DisableTorchFunctionSubclass():
-        value, expected = net(run.x).flatten(), run.out.flatten()
+        value, expected = net(x).flatten(), out.flatten()
         scale = max(1e-300, float(expected.abs().max())) if expected.numel() else 1.0
         if value.shape == expected.shape and (value - expected).abs().max() <= _TOLERANCE * scale:
             return
-        differing = (f"{a.path} ({a.op})" for a, b in zip(net.steps, run.steps, strict=False) if not are_equal(a, b))
-        place = next(differing, "" if len(net.steps) == len(run.steps) else "model")
+        differing = (f"{a.path} ({a.op})" for a, b in zip(net.steps, steps, strict=False) if not are_equal(a, b))
+        place = next(differing, "" if len(net.steps) == len(steps) else "model")
         # Every step was verified by itself. Where both runs have the same steps, large terms that cancel explain more.
         if not place and value.shape == expected.shape:
-            terms = _term_sizes(net, run.x).expand(run.x.shape[0], *net.output_shape).flatten()
+            terms = _term_sizes(net, x).expand(x.shape[0], *net.output_shape).flatten()
             if ((value - expected).abs() <= _TOLERANCE * terms).all():
                 return
     raise ReadError(

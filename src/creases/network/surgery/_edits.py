@@ -35,9 +35,8 @@ def check_optimizer(optimizer: Optimizer | None, model: nn.Module) -> None:
         raise InputError("optimizer", "store its state per parameter", "LBFGS", "create a new optimizer after the edit")
     model_ids = {id(parameter) for parameter in model.parameters()}
     if not any(id(parameter) in model_ids for group in optimizer.param_groups for parameter in group["params"]):
-        raise InputError(
-            "optimizer", "hold parameters of the model", "none of them", "pass the one that trains this model"
-        )
+        hint = "pass the one that trains this model"
+        raise InputError("optimizer", "hold parameters of the model", "none of them", hint)
 
 
 def _group_of(optimizer: Optimizer, parameter: Tensor | None) -> dict[str, Any] | None:
@@ -68,12 +67,8 @@ def _resize_state(key: str, value: Any, edit: Edit, group: dict[str, Any]) -> An
         return edit.apply(value, _state_of_new_entries(key, value, group))
     arrays = [leaf for leaf in tree_leaves(value) if isinstance(leaf, Tensor) and leaf.numel() > 1]
     if arrays:
-        raise InputError(
-            "optimizer",
-            f"have state of the parameters' shapes, here {tuple(old.shape)}",
-            f"{key!r} of shape {tuple(arrays[0].shape)}",
-            "create a new optimizer after the edit",
-        )
+        expected, got = f"have state of the parameters' shapes, here {tuple(old.shape)}", tuple(arrays[0].shape)
+        raise InputError("optimizer", expected, f"{key!r} of shape {got}", "create a new optimizer after the edit")
     return value
 
 
@@ -202,12 +197,8 @@ def unwrap_module(model: Any) -> nn.Module:
     if not isinstance(model, nn.Module):
         raise InputError("model", "be a torch.nn.Module", type(model).__name__)
     if isinstance(model, DistributedDataParallel):
-        raise InputError(
-            "model",
-            "be unwrapped",
-            "a DistributedDataParallel wrapper",
-            "pass model.module, and wrap it again afterwards",
-        )
+        hint = "pass model.module, and wrap it again afterwards"
+        raise InputError("model", "be unwrapped", "a DistributedDataParallel wrapper", hint)
     if isinstance(model, torch.jit.ScriptModule):
         raise InputError("model", "not be compiled by TorchScript", hint="pass the original module")
     for name, tensor in [*model.named_parameters(), *model.named_buffers()]:

@@ -269,10 +269,8 @@ def remove_channels(
     groups
         Some of ``channel_groups(model).groups``, as numbered in the model's present state; at least one output channel
         of every layer must remain.
-    optimizer
-        The optimizer whose state is edited too.
-    X
-        Inputs (n, *shape) on which the change of the outputs is measured.
+    optimizer, X
+        As in :func:`widen`.
 
     Returns
     -------

@@ -142,7 +142,13 @@ class UnitTracker:
     def run(self, model: nn.Module, data: Tensor) -> UnitTracker:
         """Run the model on data (batch, *shape), which have no units."""
         with follow_modules(model, lambda path, _: self.within.append(path), self._leave):
-            self._finish(model(self.wrap(data.clone(), None, frozenset())))
+            leaves = tree_leaves(model(self.wrap(data.clone(), None, frozenset())))
+        attributes = [vars(leaf) for leaf in leaves if hasattr(leaf, "__dict__") and not isinstance(leaf, Tensor)]
+        for leaf in [*leaves, *tree_leaves(attributes)]:  # outputs may be objects of the user's classes
+            if isinstance(leaf, TrackedTensor):
+                self.refuse(leaf.owners, IS_OUTPUT)
+                with torch._C.DisableTorchFunctionSubclass():
+                    self.outputs.append(as_subclass(leaf, Tensor).detach().clone())
         return self
 
     def wrap(self, data: Tensor, units: Tensor | None, owners: Owners) -> TrackedTensor:
@@ -201,23 +207,10 @@ class UnitTracker:
             calls = self.uses[path].calls if path in self.uses else 0
             with torch._C.DisableTorchFunctionSubclass():
                 like = as_subclass(out.new_empty(0), Tensor)
-                self.uses[path] = Use(calls + 1, like, tuple(out.shape), self._axis(out), out.owners)
-
-    def _axis(self, out: TrackedTensor) -> int | None:
-        """Return the axis that counts units: channels after a convolution, else features."""
-        convolved = any(not isinstance(self.modules[owner], nn.Linear) for owner in out.owners)
-        axis = 1 if out.ndim == 2 or convolved else out.ndim - 1
-        return axis if out.ndim > 1 and along(out.units, axis) is not None else None
-
-    def _finish(self, outputs: Any) -> None:
-        """Refuse output units, which cannot be widened."""
-        leaves = tree_leaves(outputs)
-        attributes = [vars(leaf) for leaf in leaves if hasattr(leaf, "__dict__") and not isinstance(leaf, Tensor)]
-        for leaf in [*leaves, *tree_leaves(attributes)]:  # outputs may be objects of the user's classes
-            if isinstance(leaf, TrackedTensor):
-                self.refuse(leaf.owners, IS_OUTPUT)
-                with torch._C.DisableTorchFunctionSubclass():
-                    self.outputs.append(as_subclass(leaf, Tensor).detach().clone())
+                convolved = any(not isinstance(self.modules[owner], nn.Linear) for owner in out.owners)
+                axis = 1 if out.ndim == 2 or convolved else out.ndim - 1  # channels after a convolution, else features
+                counts = out.ndim > 1 and along(out.units, axis) is not None
+                self.uses[path] = Use(calls + 1, like, tuple(out.shape), axis if counts else None, out.owners)
 
     def _describe(self, op: str) -> str:
         """Return the name of an operation for messages: ``add in block.1``."""

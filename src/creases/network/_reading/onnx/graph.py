@@ -33,14 +33,10 @@ def check_inlining(model: Any, source: str) -> None:
 
     @cache
     def size(key: tuple[str, str]) -> int:
-        return count(functions[key])
-
-    def count(nodes: Any) -> int:
-        keys = [(node.domain, node.op_type) for node in nodes]
-        return sum(size(key) if key in functions else 1 for key in keys)
+        return sum(size((node.domain, node.op_type)) for node in functions[key]) if key in functions else 1
 
     try:
-        total = count(model.graph.node)
+        total = sum(size((node.domain, node.op_type)) for node in model.graph.node)
     except RecursionError:
         raise ReadError(f"cannot read {source}: its functions call themselves, or are nested too deeply") from None
     if total > MAX_NODES:
@@ -117,6 +113,28 @@ class Graph:
         repeated = next((name for name, count in counts.items() if count > 1), None)
         if repeated is not None:
             raise FileError(f"{source}: it is damaged: two weights, nodes or inputs are called {repeated!r}")
+        self._join_soft_shrinks()
+
+    def _join_soft_shrinks(self) -> None:
+        """Write ``where(|x| > c, x - c sign(x), 0 x)``, torch's newest softshrink, as Shrink: its sign alone jumps."""
+        made = {output: (i, node) for i, node in enumerate(self.nodes) for output in node.outputs}
+        reads = Counter([self.output, *(name for node in self.nodes for name in node.inputs)])
+
+        def inputs(name: str, op: str) -> tuple[str, ...]:
+            return made[name][1].inputs if name in made and made[name][1].op == op else ("", "")
+
+        for i, node in enumerate(self.nodes):
+            if node.op != "Where" or any(other.op == "If" for other in self.nodes):  # whose branches read values, too
+                continue
+            (size, bound), (x, part) = inputs(node.inputs[0], "Greater"), inputs(node.inputs[1], "Sub")
+            (sign, amount), (rest, zero) = inputs(part, "Mul"), inputs(node.inputs[2], "Mul")
+            c, none = (self.constants.get(name, torch.ones(2)) for name in (amount, zero))
+            is_soft = (x,) == (rest,) == inputs(size, "Abs")[:1] == inputs(sign, "Sign") and bound == amount
+            if is_soft and c.numel() == none.numel() == reads[node.inputs[1]] == 1 and not none.any():
+                at, shrunk = made[node.inputs[1]]
+                both = dict.fromkeys(("lambd", "bias"), float(c))
+                self.nodes[at] = Node("Shrink", shrunk.name, (x,), shrunk.outputs, both, self.opset)
+                self.nodes[i] = Node("Identity", node.name, shrunk.outputs, node.outputs, {}, self.opset)
 
     def _node(self, node: Any, i: int) -> Node:
         onnx = _onnx()

@@ -404,10 +404,6 @@ _OF_TORCH += " Floor Ceil Round"
 _OF_FUNCTIONAL = "Elu Selu Celu Gelu Mish HardSwish Softplus Softsign"
 
 
-def _softmax(function: Callable[..., Tensor]) -> Operator:
-    return lambda node, x: function(x, dim=node.get("axis", 1 if node.opset < 13 else -1))
-
-
 OPERATORS: dict[str, Operator] = {
     "Conv": _conv,
     "ConvTranspose": _conv_transpose,
@@ -482,7 +478,7 @@ OPERATORS: dict[str, Operator] = {
     "GreaterOrEqual": _plain(torch.ge),
     "LessOrEqual": _plain(torch.le),
     "Not": _plain(torch.logical_not),
-    "Softmax": _softmax(F.softmax),
-    "LogSoftmax": _softmax(F.log_softmax),
+    "Softmax": lambda node, x: F.softmax(x, node.get("axis", 1 if node.opset < 13 else -1)),
+    "LogSoftmax": lambda node, x: F.log_softmax(x, node.get("axis", 1 if node.opset < 13 else -1)),
     "ArgMax": lambda node, x: torch.argmax(x, dim=node.get("axis", 0), keepdim=bool(node.get("keepdims", 1))),
 }
