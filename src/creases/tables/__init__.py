@@ -56,11 +56,11 @@ if TYPE_CHECKING:
     from creases.tables._reading.table import parse_table as parse_table
     from creases.tables._reading.table import read_table as read_table
     from creases.tables._scores.baselines import Baseline as Baseline
+    from creases.tables._scores.baselines import ClassificationMetrics as ClassificationMetrics
     from creases.tables._scores.baselines import baseline_warnings as baseline_warnings
     from creases.tables._scores.baselines import baselines as baselines
     from creases.tables._scores.baselines import compare_models as compare_models
     from creases.tables._scores.baselines import metrics_summary as metrics_summary
-    from creases.tables._scores.metrics import ClassificationMetrics as ClassificationMetrics
     from creases.tables._split.split import MIN_ROWS as MIN_ROWS
     from creases.tables._split.split import TableSplit as TableSplit
     from creases.tables._split.split import data_box as data_box

@@ -11,7 +11,7 @@ from creases.growth import GrowthConfig
 from creases.problems import Problem
 from creases.tables import Experiment, TableSplit, baseline_warnings, baselines, metrics_summary
 from creases.tables._model.schema import decide
-from creases.tables._scores.metrics import choose_threshold, classification_metrics, regression_metrics
+from creases.tables._scores.baselines import choose_threshold, classification_metrics, regression_metrics
 
 
 def rare_problem(n=400, seed=0):

@@ -192,7 +192,7 @@ def test_held_out_scores_are_of_fits_that_have_not_seen_the_rows() -> None:
 @pytest.mark.slow
 def test_a_threshold_is_chosen_by_held_out_rows() -> None:
     from creases.tables._reading.options import CurveConfig
-    from creases.tables._scores.metrics import best_threshold
+    from creases.tables._scores.baselines import best_threshold
     from creases.tables._split.split import TableSplit
 
     rng = np.random.default_rng(0)

@@ -39,7 +39,7 @@ from creases.tables._folder.settings import RunSettings
 from creases.tables._model.grown_model import GrownModel, SavedRun, make_grown_model
 from creases.tables._reading.files import find_table_files, is_stream
 from creases.tables._reading.options import ReadOptions
-from creases.tables._scores.metrics import choose_threshold
+from creases.tables._scores.baselines import choose_threshold
 from creases.tables._split.split import TableSplit, fold_weights
 
 # The network that a growth run on a table starts from: a linear function in the form of a ReLU network.

@@ -24,7 +24,7 @@ from creases.tables._model.table_model import TableModel
 from creases.tables._reading.files import find_table_files, is_stream
 from creases.tables._reading.options import CurveConfig, ReadOptions
 from creases.tables._reading.table import read_with
-from creases.tables._scores.metrics import best_threshold
+from creases.tables._scores.baselines import best_threshold
 from creases.tables._split.split import TableSplit, describe_crossings, fold_weights, least_keys, mix, row_keys
 from creases.tables._stages.families import Classes, Targets, family_with_exposure
 from creases.tables._stages.fit import FOLDS, choose_family, fit_stages

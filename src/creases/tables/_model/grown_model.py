@@ -22,7 +22,7 @@ from creases.tables._folder.model_loading import load
 from creases.tables._folder.settings import RunSettings
 from creases.tables._model.row_model import RowModel
 from creases.tables._model.schema import RowSchema
-from creases.tables._scores.metrics import choose_threshold
+from creases.tables._scores.baselines import choose_threshold
 from creases.tables._split.split import TableSplit
 
 if TYPE_CHECKING:
