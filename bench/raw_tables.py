@@ -272,6 +272,10 @@ def summarize(results: dict[str, Any], draws: list[int]) -> None:
         "raw_off": f"{len(off)} of {sum(bool(row[7]) for row in rows)}" + (f": {', '.join(off)}" if off else ""),
         "raw_silent": ", ".join(silent) or "none",
         "raw_quantiles": f"{len(every)}",
+        "raw_slack": f"{SLACK}",
+        "raw_limit": f"{OFF}",
+        "raw_range": f"{LOW:.0f} to {HIGH:.0f} %",
+        "raw_coverage": f"{100 * COVERAGE:.0f} %",
     }
     for name, text in lines.items():
         note(name, text)
