@@ -104,7 +104,16 @@ def continue_trend(
     every, ahead = (np.concatenate(each) for each in zip(*places, strict=True))
     scores = others[every] + targets.scale * (np.concatenate(forecast) - excess[every])
     forecasts = Forecasts(among[every], ahead, scores, j, float(t[-1]))
-    return _extend(model, j, targets.scale * part * _follow(data, np.ones(len(t), bool))[1], span), forecasts
+    if not part or span <= 0:
+        return model, forecasts
+    curve, curves = model.curves[j], list(model.curves)
+    rise = targets.scale * part * span * _follow(data, np.ones(len(t), bool))[1]
+    knots, values = (
+        np.append(curve.knots, curve.knots[-1] + span),
+        np.append(curve.values, [curve.values[-1] + rise], 0),
+    )
+    curves[j] = Curve(knots, values, np.append(curve.errors, curve.errors[-1:], 0))
+    return replace(model, curves=tuple(curves)), forecasts
 
 
 def _smooth(data: Rows) -> tuple[PiecewiseLinear, float]:
@@ -161,17 +170,3 @@ def _choose(losses: Floats) -> int:
         if gain > (weight @ (gains - gain) ** 2 * 2 / len(losses)) ** 0.5:
             kept = k
     return kept
-
-
-def _extend(model: CurveModel, j: int, slope: Floats, span: float) -> CurveModel:
-    """Return a model with a curve that goes on by a slope (m,)."""
-    if not slope.any() or span <= 0:
-        return model
-    curve, curves = model.curves[j], list(model.curves)
-    curves[j] = replace(
-        curve,
-        knots=np.append(curve.knots, curve.knots[-1] + span),
-        values=np.append(curve.values, [curve.values[-1] + slope * span], 0),
-        errors=np.append(curve.errors, curve.errors[-1:], 0),
-    )
-    return replace(model, curves=tuple(curves))
