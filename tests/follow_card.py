@@ -21,6 +21,8 @@ class PrintedCard:
                 self.means = {name: value for name, _, value in (pair.rpartition(" as ") for pair in pairs)}
         self.rare = {}
         for line in self.notes:
+            if share := re.fullmatch(r"A missing (.+) counts (\S+) % as .+, the rest as .+\.", line):
+                self.means[share[1]] = share[2]
             if rare := re.fullmatch(r"Other values of (.+?): (.+)\.", line):
                 self.rare[rare[1]] = rare[2].split("; ")
         self.blocks = [_Block(block) for block in blocks]

@@ -126,6 +126,14 @@ def test_the_card_of_a_small_model():
     ]
 
 
+def test_a_missing_answer_counts_as_it_does_in_the_model():
+    text = "garden,y\n" + "".join(f"{'yes' if k % 4 else 'no'},{k + 0.5}\n" for k in range(20))
+    model, problem = make_model(text, {"garden=yes": ([0, 1], [0, 8])}, intercept=10)
+    lines = points_card(model, X=problem.X).lines()
+    assert "A missing garden counts 75 % as yes, the rest as no." in lines
+    assert model.predict({"garden": [None]})[0] == pytest.approx(10 + 0.75 * 8)
+
+
 @pytest.mark.parametrize("plane", [False, True])
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 @pytest.mark.parametrize("integer", [False, True])

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,7 +103,7 @@ class Inputs:
         is_long[[*self.levels]] = True
         return np.array([shape in ("", "rising", "falling") for shape in self.shapes]) & ~is_long
 
-    @property
+    @cached_property
     def variables(self) -> list[Variable]:
         """The columns as planes take them."""
         variables, may_pair = group_features(self.is_numeric, self.columns, self.groups, self.circles), self.may_pair

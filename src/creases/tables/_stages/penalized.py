@@ -49,17 +49,13 @@ class Basis:
         return np.append(penalty, np.ones(self.places[-1].stop - len(penalty) if self.places else 0))
 
     def __call__(self, X: Floats, last: tuple[Basis, Floats] | None = None) -> Floats:
-        """Return the functions (n, p) at rows X (n, d).
-
-        ``last`` is another basis with its functions there: curves and planes that it has too are not computed again.
-        """
+        """Return the functions (n, p) at rows X (n, d); those of ``last``, a basis with its functions, are there."""
         before, G = last if last is not None and last[0].curves is self.curves else (None, np.zeros((0, 0)))
         F = self.curves(X) if before is None else G[:, : len(self.curves.penalty)]
         known = {} if before is None else dict(zip(before.planes, before.places, strict=False))
         planes = [G[:, known[plane]] if plane in known else plane(X, F) for plane in self.planes]
         units = [self.units(X)] if self.units else []
-        parts = [F, *planes, *units]
-        return np.concatenate([part.T for part in parts]).T if self.places else F
+        return np.concatenate([part.T for part in (F, *planes, *units)]).T if self.places else F
 
 
 # Shapes of curves that hold by construction: rising, falling, convex.
@@ -243,8 +239,7 @@ def center_moments(squares: Floats, sums: Floats, totals: Floats) -> list[_Gram]
     grams = []
     for c, total in enumerate(totals.tolist()):
         mean = sums[c] / total
-        matrix = np.outer(-total * mean, mean)
-        matrix += squares[c if len(squares) == len(totals) else 0]
+        matrix = squares[c if len(squares) == len(totals) else 0] - np.outer(total * mean, mean)
         matrix[np.diag_indices_from(matrix)] += 1e-9 * np.trace(matrix) / len(matrix)  # functions may be dependent
         grams.append(_Gram(matrix, mean, total))
     return grams

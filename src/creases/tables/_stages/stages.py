@@ -224,15 +224,15 @@ class PairLibrary:
     """Hinges of pairs of columns for the same rows, each computed once."""
 
     def __init__(self, rows: Rows, curves: CurveBasis) -> None:
-        self._rows, self._curves = rows, curves
+        self._curves = curves
+        self._hinges = cache(partial(PairHinges.from_rows, rows, curves))
         self.purify = cache(Purifier(rows, curves))
-        self._pairs: dict[tuple[int, int, bool], PairHinges] = {}
 
     def rank(self, rows: Rows, fit: Fit, variables: Sequence[Variable], count: int) -> list[PairHinges]:
         """Return the pairs of variables that explain most of what a fit leaves unexplained in rows."""
         some = _largest(fit, rows, variables) if len(variables) > MAX_PAIRED else variables
         ranked = rank_pairs(rows.X, rows.pulls(fit(rows)), rows.weight, some)
-        pairs = [self._find(first, second) for _, first, second in ranked[:count]]
+        pairs = [self._hinges(first, second) for _, first, second in ranked[:count]]
         return [pair for pair in pairs if len(pair.first)]  # others have too few rows
 
     def refine(self, fit: Fit) -> Basis:
@@ -244,15 +244,9 @@ class PairLibrary:
             if plane.hinges.variables[1].kind == "number" and freedom > SATURATED * len(plane) * m:
                 sizes.append((-float(np.square(fit.weights[place]).sum()), k))
         for _, k in sorted(sizes)[:MAX_FINER]:
-            finer = self._find(*planes[k].hinges.variables, is_fine=True)
+            finer = self._hinges(*planes[k].hinges.variables, is_fine=True)
             planes[k] = self.purify(finer) if len(finer.first) else planes[k]
         return Basis(self._curves, tuple(planes)) if sizes else fit.basis
-
-    def _find(self, first: Variable, second: Variable, *, is_fine: bool = False) -> PairHinges:
-        key = (int(first.features[0]), int(second.features[0]), is_fine)
-        if key not in self._pairs:
-            self._pairs[key] = PairHinges.from_rows(self._rows, self._curves, first, second, is_fine=is_fine)
-        return self._pairs[key]
 
 
 def _drop_chance_planes(candidate: Candidate, curves: Candidate, folds: Folds, inputs: Inputs) -> Candidate:

@@ -246,14 +246,19 @@ class PointsCard(Described):
         if self.unused:
             notes.append(f"Add nothing: {', '.join(self.unused)}.")
         used = [term for term in terms.columns if term.column.name not in self.unused]
+        filled = [term for term in used if not term.column.n_missing and not isinstance(term.codec, Levels)]
         means = [
             f"{feature.name} as {number_text(term.column.means[k], 1e-6 * abs(term.column.means[k]))}"
-            for term in used
-            if not term.column.n_missing and not isinstance(term.codec, Levels)
-            for k, (_, feature) in enumerate(term.numbers or ((0, term.features[0]),))
+            for term in filled
+            for k, (_, feature) in enumerate(term.numbers)
         ]
         if means:
             notes.append(f"A missing number counts as its mean: {', '.join(means)}.")
+        for term in filled:
+            if not term.numbers:
+                (yes, _), (no, _) = term.values[:2]
+                share = number_text(100 * term.column.means[0], 1e-4)
+                notes.append(f"A missing {term.column.name} counts {share} % as {yes}, the rest as {no}.")
         for term in used:
             if term.column.rare:
                 notes.append(f"Other values of {term.column.name}: {'; '.join(term.column.rare)}.")
