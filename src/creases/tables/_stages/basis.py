@@ -227,7 +227,7 @@ class CurveBasis:
         result = np.concatenate([Z.T[self.lines], bends])
         if len(self.gap_features):
             missing = self._missing(X).T
-            for j in np.flatnonzero([len(gaps) for gaps in self.gaps]):
+            for j in np.flatnonzero([len(gaps) for gaps in self.gaps]).tolist():
                 result[self.feature == j] *= 1.0 - missing[j]
         return result.T
 
