@@ -43,6 +43,7 @@ class Forecasts:
 
 def find_clock(rows: UniqueRows, inputs: Inputs) -> int | None:
     """Return the input that rises from row to row in the order of time; None if there is none."""
+    assert rows.group is not None
     order = np.argsort(rows.group, kind="stable")
     rising = (j for j, bends in enumerate(inputs.may_bend) if bends and (np.diff(rows.X[order, j]) >= 0).all())
     return next(rising, None)
