@@ -72,9 +72,6 @@ def random_rows(task: Any, m: int, *, offset: bool = False, seed: int = 0) -> Ro
     return Rows(X, y, weight, task, m, rng.normal(size=(40, m)) if offset else None)
 
 
-# -- the parts --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("task", "m"), [("regression", 1), ("regression", 2), ("classification", 1), ("classification", 3)]
 )
@@ -194,9 +191,6 @@ def test_units_that_come_together_are_recorded_each_with_its_rows_and_resume(tmp
     assert all(torch.equal(a, b) for a, b in zip(states(run.state.model), states(model), strict=True))
     removed = [number for record in again.history.records if record.removed for number in record.removed]
     assert not removed or "predicted as well without" in again.history.explain()
-
-
-# -- growth -----------------------------------------------------------------------------------------------------------
 
 
 def test_moons_take_four_units_and_none_is_wrong(moons: tuple[nn.Sequential, History]) -> None:
@@ -496,9 +490,6 @@ def test_a_larger_budget_begins_again_where_the_linear_model_had_not_converged(t
     assert all(torch.equal(a, b) for a, b in zip(states(model), states(whole), strict=True))
 
 
-# -- the run ----------------------------------------------------------------------------------------------------------
-
-
 def states(model: nn.Module) -> list[torch.Tensor]:
     return [value.clone() for value in model.state_dict().values()]
 
@@ -558,9 +549,6 @@ def test_snapshots_restore_a_run_bit_for_bit() -> None:
     assert all(torch.equal(a, b) for a, b in zip(after, states(model), strict=True))
 
 
-# -- which loop -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("options", "why"),
     [
@@ -595,9 +583,6 @@ def test_large_data_grow_by_size() -> None:
     X = np.zeros((20_001, 2))
     run = open_run(perceptron(2, 1), (X, X[:, :1]), "regression")
     assert "20,001 rows of 2 numbers are too many for one batch" in run.history.loop
-
-
-# -- units beside another model ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

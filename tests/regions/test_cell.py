@@ -378,9 +378,6 @@ def test_corners_of_a_region_a_trillion_times_as_long_as_wide() -> None:
     np.testing.assert_allclose(corners, expected, rtol=1e-9)
 
 
-# -- explanations -----------------------------------------------------------------------------------------------------
-
-
 def test_an_explanation_adds_up_to_the_margin() -> None:
     rng = np.random.default_rng(0)
     net = creases.read([(rng.normal(size=(6, 5)), rng.normal(size=6)), (rng.normal(size=(3, 6)), rng.normal(size=3))])

@@ -60,9 +60,6 @@ def maxout(rng: np.random.Generator, n_in: int, units: int, k: int, *, whole: bo
     return Network(steps, (n_in,))
 
 
-# -- confirmed counts -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["d_dead", "d_dup", "d_neg", "d_parallel", "d_zero", "m2_16x2", "m2_32x3", "m2_64x3"])
 def test_counts_are_the_confirmed_ones(name: str) -> None:
@@ -70,9 +67,6 @@ def test_counts_are_the_confirmed_ones(name: str) -> None:
     assert found.count == told["regions"]
     assert len(found.vertices) == told.get("vertices", len(found.vertices))
     assert len(found.edges) == told.get("edges", len(found.edges))
-
-
-# -- against the brute force ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -118,9 +112,6 @@ def test_single_precision_weights_are_taken_as_they_are() -> None:
     net = from_arrays(layers).to(torch.float32)
     single = [(W.astype(np.float32).astype(float), b.astype(np.float32).astype(float)) for W, b in layers]
     assert plane(net, SQUARE, exact=True).count == exact_regions(single, SQUARE.tolist()).count
-
-
-# -- what floats cannot see -------------------------------------------------------------------------------------------
 
 
 def test_three_creases_exactly_through_one_point_make_six_regions() -> None:
@@ -182,9 +173,6 @@ def test_overflow_of_the_floating_point_filter_is_caught_by_integers() -> None:
     first = (np.array([[big, 0], [0, big]]), np.array([0.0, -0.5 * big]))
     second = (np.array([[big, -big]]), np.zeros(1))
     assert partition([first, second, ONE]).count == exact_regions([first, second, ONE], SQUARE.tolist()).count
-
-
-# -- networks that are no chains of matrices --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("k", [2, 3, 5])
@@ -275,9 +263,6 @@ def test_a_residual_network_with_max_pool_has_the_regions_of_the_float_method() 
     assert np.array_equal(exact.patterns, net.pattern(exact.points(exact.centers())))
 
 
-# -- the filter -------------------------------------------------------------------------------------------------------
-
-
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases(2), st.integers(0, 2**32 - 1))
 def test_the_error_bounds_of_the_filter_hold(case: Case, seed: int) -> None:
@@ -301,9 +286,6 @@ def test_a_network_without_bends_is_one_region() -> None:
     found = partition([(np.array([[1.0, 2.0]]), np.zeros(1))])
     assert (found.count, len(found.vertices), len(found.edges)) == (1, 4, 4)
     assert found.sides().shape == (1, 0)
-
-
-# -- what it refuses --------------------------------------------------------------------------------------------------
 
 
 def test_a_step_too_large_for_a_matrix_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

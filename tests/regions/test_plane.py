@@ -38,9 +38,6 @@ def patterns(partition: PlanePartition) -> set[bytes]:
     return {row.tobytes() for row in partition.patterns}
 
 
-# -- the reference cases ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PLANES)
 def test_counts_equal_the_reference(name: str) -> None:
@@ -88,9 +85,6 @@ def test_bounded_memory_changes_nothing_for_choices_and_connections(monkeypatch)
 @pytest.mark.parametrize("name", PLANES)
 def test_reference_cases_tile_and_neighbors_differ(name: str) -> None:
     check_plane(creases.plane(creases.read(load_case(name)), UNIT), np.random.default_rng(0), points=10_000)
-
-
-# -- any network, degenerate ones among them --------------------------------------------------------------------------
 
 
 def assert_regions_are_exact(found: PlanePartition, case: Case) -> None:
@@ -191,9 +185,6 @@ def test_single_precision_weights_are_partitioned_in_double_precision() -> None:
     assert found.vertices.dtype == np.float64
     assert found.count == 101
     assert (found.locate(found.centers()) == np.arange(101)).all()
-
-
-# -- convolution, batch-norm, max-pool, residual ----------------------------------------------------------------------
 
 
 class Residual(nn.Module):
@@ -317,9 +308,6 @@ def test_edges_of_overlapping_windows_name_a_unit_that_changes_there() -> None:
     assert patterns(found) == patterns(creases.plane(found.net, found.box, exact=True))
 
 
-# -- slices -----------------------------------------------------------------------------------------------------------
-
-
 def test_plane_through_three_points_holds_them() -> None:
     rng = np.random.default_rng(0)
     net = creases.read([(rng.normal(size=(8, 5)), rng.normal(size=8)), (rng.normal(size=(2, 8)), np.zeros(2))])
@@ -329,9 +317,6 @@ def test_plane_through_three_points_holds_them() -> None:
     t = np.array([[0, 0], [np.linalg.norm(b - a), 0], found.basis.T @ (c - a)])
     np.testing.assert_allclose(found.points(t), [a, b, c], atol=1e-12)
     assert (found.locate(t) >= 0).all()
-
-
-# -- what else a partition offers -------------------------------------------------------------------------------------
 
 
 def test_a_saved_partition_comes_back_the_same(tmp_path) -> None:
@@ -359,9 +344,6 @@ def test_points_on_creases_are_located_beside_them() -> None:
     region = found.locate(middle)
     assert ((region == found.edge_regions[inner, 0]) | (region == found.edge_regions[inner, 1])).all()
     assert (found.locate(found.vertices) >= 0).all()
-
-
-# -- bad input --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

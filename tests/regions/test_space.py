@@ -114,9 +114,6 @@ def test_more_than_six_dimensions_are_left_to_linear_programs():
             ask()
 
 
-# -- special networks -------------------------------------------------------------------------------------------------
-
-
 def test_a_network_without_a_bend_is_one_region():
     part = space(from_arrays([(np.ones((2, 3)), np.zeros(2))]))
     assert part.f_vector() == (8, 12, 6, 1)
@@ -203,9 +200,6 @@ def test_choices_among_many_are_not_cut_where_others_are_larger():
         check(part)
 
 
-# -- the boundary -----------------------------------------------------------------------------------------------------
-
-
 def test_the_boundary_around_a_ball_is_the_octahedron():
     """spec/geometry: ``2 sum relu(x_i) + relu(C - sum x) - (C + 1)`` is zero on |x|_1 = 1: 2^n facets."""
     n, C = 3, 1.5
@@ -245,9 +239,6 @@ def test_segments_between_points_of_different_class_meet_the_boundary():
     length = sum(np.linalg.norm(boundary.face(s)[1] - boundary.face(s)[0]) for s in range(boundary.count))
     flat = creases.plane(net, [(-1, 1)] * 2).boundary()
     assert length == pytest.approx(flat.length)
-
-
-# -- blocks, processes, budgets ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("limit", [3, 50, 400])
@@ -330,9 +321,6 @@ def test_a_sufficient_budget_is_not_mentioned():
     part = space(case("m3_16x2"), max_regions=756, max_seconds=1000)
     assert part.complete
     assert part.count == 756
-
-
-# -- files, graphs, errors --------------------------------------------------------------------------------------------
 
 
 def test_save_and_load_give_the_same_partition(tmp_path):

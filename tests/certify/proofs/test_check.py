@@ -72,9 +72,6 @@ def one(claim: tuple[Any, ...], *tree: Any) -> tuple[ClaimProof, ...]:
     return (ClaimProof(claim, tree),)
 
 
-# -- proofs by hand ---------------------------------------------------------------------------------------------------
-
-
 def test_a_bound_that_is_reached_is_proved_by_sides_of_units() -> None:
     """|x| <= 2 on [-1, 2], exactly: one leaf for each pair of sides."""
     statement = RangeStatement("outputs", Domain(WIDE), (RangeEntry((0,), high=2.0, maximum=2.0, argmax=(2.0,)),))
@@ -169,8 +166,6 @@ def test_a_unit_that_is_zero_everywhere_is_off_and_not_nowhere() -> None:
     refused = check_proof(make_proof(statement, one(("high", 0, 0), Split("unit", 0), empty, empty), net=net), net)
     assert "node 1: the multipliers give a bound of 0, which is not below 0" in str(refused)
 
-
-# -- every kind, by the reference prover ------------------------------------------------------------------------------
 
 SQUARE = ((-1.0, 1.0), (-0.5, 2.0))
 
@@ -384,9 +379,6 @@ def test_a_network_and_itself_decide_alike_even_at_ties() -> None:
         ("pair", 1, 0), Leaf("multipliers", Multipliers((1.0, 1.0)))
     )
     assert check_proof(make_proof(DecisionsStatement("same", SQUARE), zero, net=net, other=net), net, net)
-
-
-# -- tampering --------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -41,9 +41,6 @@ def sloped() -> creases.Network:
     return creases.read([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, -1.0]], [0.0])])
 
 
-# -- numbers beyond floats --------------------------------------------------------------------------------------------
-
-
 def test_a_weight_and_a_radius_below_floats_do_not_vanish() -> None:
     """From 0 the decision changes at 5e-31, at l1 distance 5e-331 by weights of 1e-300."""
     net = creases.read([([[1.0]], [0.0]), ([[1.0]], [-5e-31])])
@@ -62,9 +59,6 @@ def test_a_center_below_floats_does_not_vanish(norm: Any) -> None:
     x, gap = Fraction(2, 10**324), Fraction(1, 10**324)
     far = NearestStatement((x,), 0, norm, (1.0,), ((-INF, INF),), gap * 2)
     assert not accepted(far, net, ClaimProof(("goal", 1), BOUNDS))
-
-
-# -- coefficients -----------------------------------------------------------------------------------------------------
 
 
 def test_a_coefficient_where_its_column_is_fixed_is_refused() -> None:
@@ -92,9 +86,6 @@ def test_a_coefficient_on_rows_without_an_interior_is_refused() -> None:
             ask()
 
 
-# -- slack ------------------------------------------------------------------------------------------------------------
-
-
 def test_a_violation_must_exceed_the_slack() -> None:
     net, domain = sloped(), Domain(((0.0, 1.0),))
     pair = ((0.25,), (0.75,))
@@ -112,9 +103,6 @@ def test_monotone_does_not_call_violated_what_its_tolerance_allows() -> None:
     assert verdict.status == "violated"
     assert check_proof(verdict.proof, net)
     assert monotone(net, 0, (-1, 1), tolerance=0.9).status == "holds"
-
-
-# -- statements that say nothing --------------------------------------------------------------------------------------
 
 
 def two_classes() -> creases.Network:
@@ -170,9 +158,6 @@ def test_limits_entries_and_outputs_that_are_none_say_nothing() -> None:
         assert answer.vacuous, answer.text
     proof = make_proof(DifferencesStatement(box, ()), (), net=net, other=net)
     assert check_proof(proof, net, net).vacuous
-
-
-# -- the words of a statement -----------------------------------------------------------------------------------------
 
 
 def test_the_text_of_a_statement_names_all_of_its_domain() -> None:

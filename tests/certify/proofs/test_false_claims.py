@@ -258,9 +258,6 @@ def test_decisions_that_a_point_refutes_are_refused(case: Case, data: st.DataObj
             assert not check_proof(make_proof(always, proofs, net=net), net)
 
 
-# -- by hand ----------------------------------------------------------------------------------------------------------
-
-
 def relu(weight: float = 1.0, bias: float = 0.0) -> Any:
     return creases.read([([[weight]], [bias]), ([[1.0]], [0.0])])
 

@@ -507,9 +507,6 @@ def test_a_matrix_times_the_vector_of_a_graph_without_a_batch_axis(n: int) -> No
         np.testing.assert_allclose(net(x).reshape(-1), expected)
 
 
-# -- refused ----------------------------------------------------------------------------------------------------------
-
-
 def test_smooth_operators_are_named() -> None:
     for op in ("Sigmoid", "Tanh", "Elu", "Softplus", "Erf", "Exp"):
         with pytest.raises(ReadError, match=rf"{op}_h \({op}\): is smooth"):

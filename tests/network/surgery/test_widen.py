@@ -172,9 +172,6 @@ def test_the_certificates_place_is_the_one_that_would_be_found(name, where):
     assert done.place == place_of(model, shape, where)
 
 
-# -- what survives ----------------------------------------------------------------------------------------------------
-
-
 def test_hooks_modes_frozen_weights_gradients_and_attributes_survive():
     model, shape = built("norm_pool")
     model.train()
@@ -224,8 +221,6 @@ def test_a_grown_model_can_be_saved_loaded_copied_and_pickled():
     for other in (twin, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert torch.equal(other(x), model(x))
 
-
-# -- refusals ---------------------------------------------------------------------------------------------------------
 
 BAD = {
     "unknown place": (("9", torch.ones(1, 3)), "place must be one of this model's places, '0', '4', '10', got '9'"),
@@ -308,9 +303,6 @@ def test_data_that_do_not_fit_are_refused_before_anything_is_changed():
     with pytest.raises(InputError, match="X must be inputs that the model runs on"):
         creases.widen(model, place, torch.ones(1, 3), X=torch.ones(2, 7))
     assert model[0].out_features == 5
-
-
-# -- any architecture -------------------------------------------------------------------------------------------------
 
 
 @st.composite

@@ -159,9 +159,6 @@ def test_a_target_with_few_words_has_classes_and_one_with_units_has_values():
     assert problem.y.tolist() == [k * 1.5 for k in range(12)]
 
 
-# -- overruled --------------------------------------------------------------------------------------------------------
-
-
 def test_kinds_overrule_what_a_column_looks_like():
     assert read(["08:30", "09:30", "08:30"], kinds={"c": "category"}).features == ("c=08:30", "c=09:30")
     assert read_numbers(["B", "A", "F"], kinds={"c": "ordinal"}) == ("ordinal", [1, 0, 2])
@@ -195,9 +192,6 @@ def test_an_id_that_is_given_a_kind_is_used():
 def test_a_wrong_kind_is_refused_with_the_kinds_that_exist(kinds, said):
     with pytest.raises((InputError, TypeError), match=said):
         read(["red", "blue", "red"], kinds=kinds)
-
-
-# -- the model --------------------------------------------------------------------------------------------------------
 
 
 def make_table(n=400, seed=0):
@@ -374,8 +368,6 @@ def test_estimators_read_frames_in_the_same_way(frame):
     with pytest.raises(InputError, match="kinds must be given for a DataFrame only"):
         creases.TableRegressor(kinds={"a": "category"}).fit(np.eye(9), np.arange(9.0))
 
-
-# -- ugly texts -------------------------------------------------------------------------------------------------------
 
 UGLY = st.one_of(
     st.text(max_size=12),
