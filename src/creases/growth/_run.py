@@ -11,13 +11,14 @@ import torch
 from torch import nn, optim
 
 from creases.errors import CreasesError, FileError
-from creases.growth._checkpoint import DELETE, ModelState, Resumable, load_optimizer_state
+from creases.growth._checkpoint import DELETE, ModelState, load_optimizer_state
 from creases.growth._checks import check_checkpoint
 from creases.growth._config import GrowthConfig, check_ranks, describe_run
 from creases.growth._grower import Grower
 from creases.growth._integrations import _ranks as ranks
 from creases.growth._objective import Loss
 from creases.growth._records import History
+from creases.growth._resumable import Resumable
 from creases.growth._samples import Samples, as_samples, combine_seeds, resolve_validation, split_samples
 from creases.growth._sized import NetworkState, leave_stage
 from creases.growth._state import State

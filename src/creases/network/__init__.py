@@ -19,8 +19,7 @@ from creases._program._program import PointsLike
 from creases.network._network import Network, describe_piece
 from creases.network._read import NetworkLike, as_network, read
 from creases.network.surgery._deepen import deepen
-from creases.network.surgery._edits import Certificate
-from creases.network.surgery._place import Place
+from creases.network.surgery._place import Certificate, Place
 from creases.network.surgery._places import places
 from creases.network.surgery._remove import remove
 from creases.network.surgery._widen import widen

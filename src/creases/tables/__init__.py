@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from creases.tables._folder.folder import prepare_folder as prepare_folder
     from creases.tables._folder.model_loading import load as load
     from creases.tables._folder.model_loading import load_fit as load_fit
+    from creases.tables._folder.run_loading import load_run as load_run
     from creases.tables._folder.settings import FitSettings as FitSettings
     from creases.tables._folder.settings import RunSettings as RunSettings
     from creases.tables._folder.settings import load_settings as load_settings
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from creases.tables._folder.settings import resolve_data as resolve_data
     from creases.tables._model.grown_model import GrownModel as GrownModel
     from creases.tables._model.grown_model import SavedRun as SavedRun
-    from creases.tables._model.grown_model import load_run as load_run
     from creases.tables._model.predictions import PredictionSummary as PredictionSummary
     from creases.tables._model.row_model import count_rows as count_rows
     from creases.tables._model.row_model import has_scores as has_scores

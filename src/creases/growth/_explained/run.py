@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from creases.growth._budget import Budget, Meter
-from creases.growth._checkpoint import ModelState, Resumable
+from creases.growth._checkpoint import ModelState
 from creases.growth._config import GrowthConfig, describe_run, describe_setting
 from creases.growth._explained.perceptron import Perceptron, Rows
 from creases.growth._explained.search import (
@@ -32,6 +32,7 @@ from creases.growth._explained.units import Proposals
 from creases.growth._explanation import LINEAR
 from creases.growth._objective import Loss, objective
 from creases.growth._records import History, Record, list_weights
+from creases.growth._resumable import Resumable
 from creases.growth._samples import InMemorySamples
 from creases.growth._state import State
 from creases.growth.methods._fold.fold import Fold

@@ -11,8 +11,8 @@ from torch.optim import Optimizer
 
 from creases.errors import InputError
 from creases.network.surgery import _edits as optimizers
-from creases.network.surgery._edits import Certificate, certify_edit, same_outputs, unwrap_module
-from creases.network.surgery._place import Place
+from creases.network.surgery._edits import same_outputs, unwrap_module
+from creases.network.surgery._place import Certificate, Place, certify_edit
 from creases.network.surgery._places import Survey
 from creases.network.surgery._tracking import BEND_FUNCTIONS, Use
 

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,9 +18,6 @@ from torch.utils._pytree import tree_leaves
 from creases.errors import InputError
 from creases.network._read import check_input_shape
 from creases.network._reading.modules import WEIGHT_HOOKS, probe_input_shape
-
-if TYPE_CHECKING:
-    from creases.network.surgery._place import Place
 
 # Optimizer state of resized parameters: old entries keep theirs, new ones start so that first steps are small.
 
@@ -250,39 +247,9 @@ def without_side_effects() -> Iterator[None]:
         yield
 
 
-# Certificates of edits: what changed in a model and how much its function changed.
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """What an edit changed in a model.
-
-    ``change`` is measured: the largest difference of any output on the ``X`` passed to the edit, in eval mode.
-    ``bound`` is proved: up to rounding, the function changes by no more than this at any input; None if no bound is
-    known.
-    """
-
-    action: str  #: "widen", "deepen", "remove" or "remove layer"
-    place_name: str  #: name of the place; for "deepen" that of the new one
-    old_width: int  #: units before; 0 for "deepen", which adds a layer
-    new_width: int
-    parameters_before: int
-    parameters_after: int
-    change: float | None
-    bound: float | None
-    place: Place | None  #: the place after the edit, for the next one; None for "deepen": call ``places`` again
-
-
 def count_parameters(model: nn.Module) -> int:
     """Return the number of a model's parameters; shared ones count once."""
     return sum(parameter.numel() for parameter in model.parameters())
-
-
-def certify_edit(model: nn.Module, X: Tensor | None, edit: Callable[[], Any], **facts: Any) -> Certificate:
-    """Apply an edit and return its certificate with the other ``facts``."""
-    before = count_parameters(model)
-    change = apply_and_measure(model, X, edit)
-    return Certificate(parameters_before=before, parameters_after=count_parameters(model), change=change, **facts)
 
 
 def apply_and_measure(model: nn.Module, X: Tensor | None, edit: Callable[[], Any]) -> float | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -15,9 +15,7 @@ from torch.optim import Optimizer
 
 from creases._text import OneLine, plural
 from creases.errors import InputError
-from creases.network.surgery._edits import Edit, Plan, plan_edits
-
-# Which inputs of a layer belong to which unit of a place.
+from creases.network.surgery._edits import Edit, Plan, apply_and_measure, count_parameters, plan_edits
 
 
 @dataclass(frozen=True)
@@ -341,3 +339,30 @@ def plan_addition(model: nn.Module, place: Place, k: int, values: Values, optimi
             if getattr(layer, name, None) is not None:
                 edits.append(Edit(layer, name, axis, source, values.get((link.path, name), fills.get(name, 0.0))))
     return plan_edits(edits, counters, optimizer)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What an edit changed in a model.
+
+    ``change`` is measured: the largest difference of any output on the ``X`` passed to the edit, in eval mode.
+    ``bound`` is proved: up to rounding, the function changes by no more than this at any input; None if no bound is
+    known.
+    """
+
+    action: str  #: "widen", "deepen", "remove" or "remove layer"
+    place_name: str  #: name of the place; for "deepen" that of the new one
+    old_width: int  #: units before; 0 for "deepen", which adds a layer
+    new_width: int
+    parameters_before: int
+    parameters_after: int
+    change: float | None
+    bound: float | None
+    place: Place | None  #: the place after the edit, for the next one; None for "deepen": call ``places`` again
+
+
+def certify_edit(model: nn.Module, X: Tensor | None, edit: Callable[[], Any], **facts: Any) -> Certificate:
+    """Apply an edit and return its certificate with the other ``facts``."""
+    before = count_parameters(model)
+    change = apply_and_measure(model, X, edit)
+    return Certificate(parameters_before=before, parameters_after=count_parameters(model), change=change, **facts)

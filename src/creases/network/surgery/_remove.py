@@ -14,10 +14,8 @@ from torch.utils._pytree import tree_leaves
 
 from creases.errors import InputError
 from creases.network.surgery._edits import (
-    Certificate,
     Edit,
     Plan,
-    certify_edit,
     check_optimizer,
     plan_edits,
     same_outputs,
@@ -26,11 +24,13 @@ from creases.network.surgery._edits import (
 )
 from creases.network.surgery._place import (
     AFFINE_LAYERS,
+    Certificate,
     ChannelGroup,
     ChannelGroups,
     Channels,
     FixedChannels,
     Place,
+    certify_edit,
     count_outputs,
     fixed_tensor_reason,
     get_layer,

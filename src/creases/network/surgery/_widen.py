@@ -12,8 +12,18 @@ from torch.optim import Optimizer
 
 from creases.errors import InputError
 from creases.network.surgery import _edits as optimizers
-from creases.network.surgery._edits import Certificate, certify_edit, unwrap_module
-from creases.network.surgery._place import Link, Place, Values, get_layer, input_tensors, output_tensors, plan_addition
+from creases.network.surgery._edits import unwrap_module
+from creases.network.surgery._place import (
+    Certificate,
+    Link,
+    Place,
+    Values,
+    certify_edit,
+    get_layer,
+    input_tensors,
+    output_tensors,
+    plan_addition,
+)
 from creases.network.surgery._places import find_place
 
 

@@ -81,8 +81,6 @@ def set_sides(patterns: Array, sides: Array, places: Array) -> None:
                 place += 1
 
 
-# Sets of units as machine words: bit u of a row (W,) of int64 words is unit u.
-
 #: Words looked into at once.
 BLOCK = 2**22
 

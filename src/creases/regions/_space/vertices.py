@@ -58,12 +58,12 @@ class ForwardRows:
         if bend >= 0:  # through the bend itself
             values = propagate(net, values, lambda i, inputs: net.steps[i].apply(inputs), start, start + 1)
             start += 1
-        sizes = {value: tensor.abs().amax(0, keepdim=True) for value, tensor in values.items()}
+        sizes = {value: torch.linalg.vector_norm(x, torch.inf, 0, keepdim=True) for value, x in values.items()}
         values = propagate(net, values, lambda i, inputs: net.steps[i].apply(inputs), start, stop)
         sizes = propagate(net, sizes, lambda i, inputs: net.steps[i].magnitude(inputs), start, stop)
-        live = self._live[bend + 2]
-        size = torch.cat([sizes[value].flatten() for value in live])
-        return torch.cat([values[value].reshape(len(rows), -1) for value in live], dim=1).numpy(), size.numpy()
+        size = [sizes[value].numpy().ravel() for value in self._live[bend + 2]]
+        entries = [values[value].numpy().reshape(len(rows), -1) for value in self._live[bend + 2]]
+        return (entries[0], size[0]) if len(size) == 1 else (np.hstack(entries), np.hstack(size))
 
 
 #: A complex with more regions than this is split.
@@ -183,7 +183,7 @@ def _enter_bend(forward: ForwardRows, block: Block) -> None:
     lattice, n = block.lattice, block.lattice.n
     data = lattice.data[: lattice.n_vertices]
     rows, terms = forward.advance(block.bend, data[:, n:])
-    lattice.set_data(np.concatenate([data[:, :n], rows], axis=1))
+    lattice.set_data(data[:, :n], rows)
     block.bend += 1
     if block.bend < len(forward.net.bends):
         columns = forward.pre_activations(block.bend)

@@ -14,7 +14,8 @@ from creases._typing import Floats
 from creases._validation import check_vector
 from creases.errors import InputError
 from creases.tables._estimators.base import Classes, TableEstimator, Values, check_weights, make_seed
-from creases.tables._fit.fit_table import fit_curve_model, settle_columns, warn_of_columns
+from creases.tables._fit.doubtful_columns import settle_columns
+from creases.tables._fit.fit_table import fit_curve_model, warn_of_columns
 from creases.tables._model.table_model import TableModel
 from creases.tables._reading.columns import Column, from_values
 from creases.tables._reading.options import CurveConfig, ReadOptions

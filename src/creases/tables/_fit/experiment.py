@@ -37,8 +37,9 @@ from creases.tables._fit.snapshots import Snapshots
 from creases.tables._folder.folder import SNAPSHOTS_FOLDER, RunFile
 from creases.tables._folder.settings import RunSettings
 from creases.tables._model.grown_model import GrownModel, SavedRun, make_grown_model
-from creases.tables._reading.files import find_table_files, is_stream
+from creases.tables._reading.files import is_stream
 from creases.tables._reading.options import ReadOptions
+from creases.tables._reading.table import find_table_files
 from creases.tables._scores.baselines import choose_threshold
 from creases.tables._split.split import TableSplit, fold_weights
 

@@ -24,7 +24,7 @@ from creases.problems import get as get_problem
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._folder.folder import RunFile
 from creases.tables._reading.options import CurveConfig, ReadOptions
-from creases.tables._reading.table import read_with
+from creases.tables._reading.table import find_table_files, read_with
 from creases.tables._split.split import TableSplit
 
 if TYPE_CHECKING:
@@ -194,8 +194,6 @@ class FitSettings(TableSettings):
         """Return the files of a table that is read in blocks; None for one that is read as a whole."""
         if not self.is_file or self.stored is not None:
             return None
-        from creases.tables._reading.files import find_table_files
-
         return find_table_files(self.data, header=self.header, max_memory=self.max_memory)
 
     def load_problem(self) -> Problem:
@@ -205,7 +203,7 @@ class FitSettings(TableSettings):
         problem = self._read()
         if problem.wider is None:
             return problem
-        from creases.tables._fit.fit_table import settle_columns  # imports scipy
+        from creases.tables._fit.doubtful_columns import settle_columns  # imports scipy
 
         return settle_columns(problem, self.config)
 
@@ -238,8 +236,6 @@ class RunSettings(TableSettings):
 
     def find_files(self) -> TableFiles | None:
         """Return None: a network grows on a table that is read as a whole; one of several files is refused."""
-        from creases.tables._reading.files import find_table_files
-
         if self.is_file and not self.stored and (files := find_table_files(self.data, header=self.header)):
             hint = "use creases fit, which reads tables larger than memory, or one file"
             raise InputError("data", "fit in memory: a network grows on all rows at once", files.label, hint)

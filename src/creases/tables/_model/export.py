@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,13 +24,11 @@ from creases.tables._model import run_export
 from creases.tables._model.dialects import sql_names, write_python, write_sql
 from creases.tables._model.onnx_export import write_onnx
 from creases.tables._model.program import Dot, Program, make_program
+from creases.tables._model.schema import RowFunction
 from creases.tables._model.sheet import write_sheet
 from creases.tables._reading.columns import from_texts
 from creases.tables._stages.families import log_odds, probabilities
 from creases.tables._words.rows import table_rows
-
-if TYPE_CHECKING:
-    from creases.tables._model.row_model import RowModel
 
 SUFFIXES = (".sql", ".py", ".xlsx", ".onnx")
 
@@ -62,7 +60,7 @@ class Export:
         return "; ".join(filter(None, parts))
 
 
-def export_model(model: RowModel, path: Path, *, table: str = "rows") -> Export:
+def export_model(model: RowFunction, path: Path, *, table: str = "rows") -> Export:
     """Write a model to a file by its suffix; see :meth:`RowModel.export`."""
     if path.suffix not in SUFFIXES:
         raise InputError("path", f"end in {', '.join(SUFFIXES)}", repr(path.name))
@@ -111,7 +109,7 @@ class _Difference(Exception):
 # -- the rows that are compared ---------------------------------------------------------------------------------------
 
 
-def check_rows(model: RowModel, program: Program, suffix: str) -> tuple[list[dict[str, Any]], Floats, Bools]:
+def check_rows(model: RowFunction, program: Program, suffix: str) -> tuple[list[dict[str, Any]], Floats, Bools]:
     """Return rows as users have them, encoded as the table reads them (n, d), and which a file must answer (n,).
 
     These are rows of the table, evenly chosen, or one of means, rows at every knot, and rows with one odd cell, to some
@@ -184,7 +182,7 @@ def _odd_cells(column: ColumnEncoding, each: Input) -> dict[str | None, bool]:
 
 
 def _compare(
-    model: RowModel, program: Program, X: Floats, is_strict: Bools, answers: list[list[Any]]
+    model: RowFunction, program: Program, X: Floats, is_strict: Bools, answers: list[list[Any]]
 ) -> tuple[int, float, float, int]:
     """Return rows without an answer, the largest deviation, the bound of scores, and rows decided otherwise.
 
@@ -219,7 +217,7 @@ def _compare(
     return int((~is_read).sum()), float(apart[is_read].max(initial=0.0)), bound, int(decided.sum())
 
 
-def _rounding(program: Program, model: RowModel, X: Floats) -> float:
+def _rounding(program: Program, model: RowFunction, X: Floats) -> float:
     """Return by how much the rounding of sums can change a score: operations times their size, in float64.
 
     Every step is a sum of products; one of k terms has an error of at most k + 2 roundings of the sum of their sizes,

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import numpy as np
 
@@ -23,12 +23,12 @@ from creases.tables._columns.levels import Lookup
 from creases.tables._encoding.encoding import Unusual
 from creases.tables._folder.folder import RunFile
 from creases.tables._folder.records import read_record
+from creases.tables._model.schema import RowFunction
 from creases.tables._stages.families import probabilities
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from creases.tables._model.row_model import RowModel
     from creases.tables._stages.fit import HeldOut
     from creases.tables._stages.model import CurveModel
 
@@ -75,7 +75,7 @@ class HeldRows:
             raise FileError(f"cannot read {path} ({problem}); fit the model again") from None
 
 
-def hold_rows(model: RowModel, function: CurveModel, held: HeldOut) -> HeldRows:
+def hold_rows(model: RowFunction, function: CurveModel, held: HeldOut) -> HeldRows:
     """Return rows of a model's table with held-out outputs: of numbers in the order of time, with forecasts."""
     assert model.data is not None
     forecasts = held.forecasts if model.classes is None else None
@@ -97,11 +97,11 @@ def hold_rows(model: RowModel, function: CurveModel, held: HeldOut) -> HeldRows:
     return HeldRows(predictions, fitted, y.reshape(len(y), -1)[:, 0], weight, groups, ahead, clock)
 
 
-def _group_columns(model: RowModel) -> list[str]:
+def _group_columns(model: RowFunction) -> list[str]:
     return [column.name for column in model.schema.encoder.inputs if column.kind.codec.is_discrete]
 
 
-def group_codes(model: RowModel, X: Floats, by: str) -> Ints:
+def group_codes(model: RowFunction, X: Floats, by: str) -> Ints:
     """Return the number of the value (n,) that a column of categories or yes/no has in encoded rows X (n, d)."""
     names = _group_columns(model)
     if by not in names:
@@ -116,10 +116,10 @@ def group_codes(model: RowModel, X: Floats, by: str) -> Ints:
     return np.where(np.isin(own[:, 0], (0.0, 1.0)), own[:, 0], -1).astype(np.int64)
 
 
-def held_rows(model: RowModel) -> HeldRows:
+def held_rows(model: RowFunction) -> HeldRows:
     """Return the held-out rows of a model, which its folder has if it was loaded."""
     if model._held is not None:
-        return model._held
+        return cast("HeldRows", model._held)
     folder = model._folder
     if folder is None or not (folder / RunFile.HELD).exists():
         hint = "fit it again with creases.fit_table or creases fit"
@@ -127,7 +127,7 @@ def held_rows(model: RowModel) -> HeldRows:
     return HeldRows.load(folder / RunFile.HELD)
 
 
-def predict_intervals(model: RowModel, X: Floats, coverage: float, by: str | None) -> Floats:
+def predict_intervals(model: RowFunction, X: Floats, coverage: float, by: str | None) -> Floats:
     """Return the least and largest value (n, 2) of encoded rows X (n, d); see :meth:`RowModel.predict_interval`."""
     if model.classes is not None or len(model.schema.targets) > 1:
         got = "classes" if model.classes is not None else "several targets"
@@ -150,7 +150,9 @@ def predict_intervals(model: RowModel, X: Floats, coverage: float, by: str | Non
     return np.stack([low, high], axis=1)
 
 
-def predict_sets(model: RowModel, X: Floats, coverage: float, by: str | None, *, by_class: bool = False) -> list[Ints]:
+def predict_sets(
+    model: RowFunction, X: Floats, coverage: float, by: str | None, *, by_class: bool = False
+) -> list[Ints]:
     """Return the numbers of the classes of encoded rows X (n, d); see :meth:`RowModel.predict_set`.
 
     Where rows have few different values, many share one probability. The fits of the folds differ a little in it, so a
@@ -174,7 +176,9 @@ def predict_sets(model: RowModel, X: Floats, coverage: float, by: str | None, *,
     return [np.flatnonzero(row) for row in is_likely]
 
 
-def _quantiles(model: RowModel, held: HeldRows, errors: Floats, X: Floats, coverage: float, by: str | None) -> Floats:
+def _quantiles(
+    model: RowFunction, held: HeldRows, errors: Floats, X: Floats, coverage: float, by: str | None
+) -> Floats:
     """Return the error (n,) that the coverage allows for encoded rows X (n, d): of all rows, or of those of a group."""
     check_number(coverage, "coverage", above=0, below=1)
     result = np.full(len(X), conformal_quantile(errors, held.weight, coverage))
@@ -249,7 +253,7 @@ def _error_growth(ahead: Floats, errors: Floats, weight: Floats) -> Callable[[Fl
 
 
 def predict_frame(
-    model: RowModel,
+    model: RowFunction,
     X: Floats,
     *,
     budget: float = 0.0,

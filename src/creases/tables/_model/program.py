@@ -9,17 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import isfinite, log
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from creases._typing import Floats
 from creases.tables._columns.nodes import If, Input, Interpolate, Name, Node, Operation
+from creases.tables._model.schema import RowFunction
 from creases.tables._reading.columns import MARKS, NONE, Marks
 from creases.tables._stages.families import log_odds
-
-if TYPE_CHECKING:
-    from creases.tables._model.row_model import RowModel
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ class Program:
         return ({"decision": f"predicted {self.target}"} if self.labels else {}) | dict(self.outputs)
 
 
-def make_program(model: RowModel) -> Program:
+def make_program(model: RowFunction) -> Program:
     """Return the steps of a model."""
     encoding, inputs = model.schema.encoder, []
     stages: list[dict[str, Any]] = [{}, {}, {}, {}, {}]
@@ -184,7 +182,7 @@ def _network_steps(
     return stages, nodes
 
 
-def _predict(model: RowModel, scores: tuple[str, ...]) -> tuple[dict[str, str], list[dict[str, Any]]]:
+def _predict(model: RowFunction, scores: tuple[str, ...]) -> tuple[dict[str, str], list[dict[str, Any]]]:
     """Return the steps that are predictions, with what they are called, and the stages that make them of scores."""
     if model.classes is None:
         values: dict[str, Any] = {f"value{k}": Name(score) for k, score in enumerate(scores)}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from numpy.typing import NDArray
 
@@ -20,21 +20,18 @@ from creases.errors import InputError
 from creases.tables._encoding.encoding import EncodedRows
 from creases.tables._folder.folder import RunFile
 from creases.tables._folder.records import write_record
-from creases.tables._model.schema import Facts, RowSchema
+from creases.tables._model.schema import RowFunction
 from creases.tables._stages.families import probabilities
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from creases.network import Network
     from creases.tables._model.export import Export
-    from creases.tables._model.predictions import HeldRows
     from creases.tables._scores.baselines import Baseline
     from creases.tables._split.split import TableSplit
     from creases.tables._words.card import PointsCard
     from creases.tables._words.changes import Changes
     from creases.tables._words.row_text import RowExplanations
-    from creases.tables._words.terms import Terms
 
 
 #: Of the description of a model in its folder.
@@ -42,7 +39,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class RowModel(Described, ABC):
+class RowModel(Described, RowFunction):
     """A function of the rows of a table, with the names, classes and units of its columns.
 
     What :class:`TableModel` (curves, planes and units) and :class:`GrownModel` (a network) share; predictions,
@@ -50,40 +47,6 @@ class RowModel(Described, ABC):
     """
 
     _title: ClassVar[str]  #: what it is called beside other models
-
-    schema: RowSchema  #: names, ranges and units of inputs and targets
-    data: TableSplit | None = None  #: the rows, split into those trained on and those to test with; None if loaded
-    _facts: Facts = field(default_factory=Facts)
-    _folder: Path | None = None  #: of a model that was loaded
-    _held: HeldRows | None = None  #: of a model that was fitted
-    _scored: Self | None = None  #: the model that the scores are of, where this one was fitted again to all rows
-
-    @property
-    def classes(self) -> tuple[str, ...] | None:
-        """Names of the classes; None for a regression."""
-        return self.schema.classes
-
-    @property
-    @abstractmethod
-    def network(self) -> Network:
-        """The function as a network of encoded rows; with classes, it has a logit for each."""
-
-    @abstractmethod
-    def _outputs(self, X: Floats) -> Floats:
-        """Return what the network puts out for encoded rows X (n, d): a logit for each class, or the targets."""
-
-    @property
-    def _largest(self) -> float | None:
-        """With a logarithmic link, whose network puts out logarithms of targets, the largest prediction; else None."""
-        return None
-
-    @abstractmethod
-    def _terms(self) -> Terms:
-        """Return what the columns add, with their names and units, for words."""
-
-    def _place(self, X: Floats) -> dict[str, Any]:
-        """Return where rows X (n, d) are, as further columns of their predictions."""
-        return {}
 
     @abstractmethod
     def _describe(self) -> dict[str, Any]:
@@ -367,7 +330,7 @@ def model_to_dict(model: RowModel) -> dict[str, Any]:
 
 def scored_model(model: RowModel) -> RowModel:
     """Return the model that the scores are of: this one, or the one before it was fitted again to all rows."""
-    return model if model._scored is None else model._scored
+    return model if model._scored is None else cast("RowModel", model._scored)
 
 
 def model_baselines(model: RowModel) -> list[Baseline]:

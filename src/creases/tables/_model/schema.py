@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -18,6 +20,8 @@ from creases.tables._stages.families import log_odds
 
 if TYPE_CHECKING:
     from creases.network import Network
+    from creases.tables._split.split import TableSplit
+    from creases.tables._words.terms import Terms
 
 #: Shares of its column's range by which a number may exceed it and not count as outside: rounding only.
 MARGIN = 1e-9
@@ -173,3 +177,45 @@ class Facts:
     rows: Mapping[str, int] | None = None  #: of a table larger than memory: those to "train" on and to "test" with
     notes: tuple[str, ...] = ()
     family: str = "auto"  #: the option of the fit
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class RowFunction(ABC):
+    """A function of encoded rows, the schema of its table, and what is known of the rows that it was fitted to.
+
+    Words, intervals, exports and tables of predictions take one; a :class:`RowModel` is one that makes them.
+    """
+
+    schema: RowSchema  #: names, ranges and units of inputs and targets
+    data: TableSplit | None = None  #: the rows, split into those trained on and those to test with; None if loaded
+    _facts: Facts = Facts()
+    _folder: Path | None = None  #: of a model that was loaded
+    _held: Any = None  #: the ``HeldRows`` of a model that was fitted
+    _scored: RowFunction | None = None  #: the model that the scores are of, where this one was fitted again to all rows
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """Names of the classes; None for a regression."""
+        return self.schema.classes
+
+    @property
+    @abstractmethod
+    def network(self) -> Network:
+        """The function as a network of encoded rows; with classes, it has a logit for each."""
+
+    @abstractmethod
+    def _outputs(self, X: Floats) -> Floats:
+        """Return what the network puts out for encoded rows X (n, d): a logit for each class, or the targets."""
+
+    @property
+    def _largest(self) -> float | None:
+        """With a logarithmic link, whose network puts out logarithms of targets, the largest prediction; else None."""
+        return None
+
+    @abstractmethod
+    def _terms(self) -> Terms:
+        """Return what the columns add, with their names and units, for words."""
+
+    def _place(self, X: Floats) -> dict[str, Any]:
+        """Return where rows X (n, d) are, as further columns of their predictions."""
+        return {}

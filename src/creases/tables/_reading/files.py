@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from creases._files import open_npz, open_regular, read_bytes
 from creases._text import in_one_line, plural
-from creases._validation import check_number
 from creases.errors import FileError, InputError
 from creases.tables._columns.numbers import find_format
 from creases.tables._reading.columns import Column, check_letters, from_texts, from_values, half_letter, to_number
@@ -25,7 +24,6 @@ from creases.tables._reading.columns import Column, check_letters, from_texts, f
 if TYPE_CHECKING:
     import pandas as pd
 
-    from creases.tables._streaming.files import TableFiles
 
 # Text files with one row per line: encoding, separator, names, cells.
 
@@ -281,7 +279,7 @@ def read_parquet(path: Path) -> list[Column]:
     """Read the columns of a Parquet file."""
     import pyarrow.parquet
 
-    from creases.tables._streaming.files import arrow_column  # imports pyarrow
+    from creases.tables._reading.arrow import arrow_column  # imports pyarrow
 
     try:
         with open_regular(path) as opened:
@@ -347,22 +345,3 @@ def _columns_of(path: Path, name: str, array: NDArray[Any], features: NDArray[An
 def is_stream(table: Any) -> bool:
     """Return whether a table is a stream of rows, such as a relation of DuckDB, and no DataFrame of pandas."""
     return hasattr(table, "__arrow_c_stream__") and not hasattr(table, "iloc")
-
-
-#: Bytes of a file of text that fits into any memory.
-SMALL_TEXT = 2**20
-
-
-def find_table_files(table: Any, *, header: bool | None = None, max_memory: float | None = None) -> TableFiles | None:
-    """Return the files of a table that is to be read in blocks; None for one that is read as a whole."""
-    if max_memory is not None:
-        check_number(max_memory, "max_memory", above=0)
-    if not isinstance(table, str | Path) and not type(table).__module__.startswith("pyarrow"):
-        return None
-    path = Path(table).expanduser() if isinstance(table, str | Path) else Path()
-    is_text = path.suffix.lower() == ".csv" and path.is_file()  # which takes little memory
-    if max_memory is None and is_text and path.stat().st_size <= SMALL_TEXT:
-        return None
-    from creases.tables._streaming.files import find_files  # imports pyarrow
-
-    return find_files(table, header=header, max_memory=max_memory)

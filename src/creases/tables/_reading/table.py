@@ -16,25 +16,21 @@ from creases._options import documents, options_of
 from creases._schema import STRING
 from creases._text import list_names, list_some, plural
 from creases._typing import Floats, Task
-from creases._validation import check_arguments
+from creases._validation import check_arguments, check_number
 from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._columns.dates import CYCLES, DateFormat
 from creases.tables._columns.kinds import ColumnKind, detect_kind, detect_kinds, find_parts, set_codes
 from creases.tables._encoding.columns import ColumnSummary, find_lookups
-from creases.tables._encoding.encoding import (
-    check_finite,
-    describe_choice,
-    encode_target,
-    fit_encoding,
-    label_kind,
-)
+from creases.tables._encoding.encoding import check_finite, describe_choice, encode_target, fit_encoding, label_kind
 from creases.tables._reading.columns import Column
 from creases.tables._reading.files import csv_columns, frame_columns, read_raw_columns
 from creases.tables._reading.options import Missing, Names, ReadOptions
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from creases.tables._streaming.files import TableFiles
 
 #: Columns that a message describes one by one; more are only named.
 DETAILED = 10
@@ -467,3 +463,22 @@ def doubtful_columns(
             if not is_refused and (kind.is_counter or len(column.levels()) < len(column.values)):
                 names.append(kind.name)
     return names
+
+
+#: Bytes of a file of text that fits into any memory.
+SMALL_TEXT = 2**20
+
+
+def find_table_files(table: Any, *, header: bool | None = None, max_memory: float | None = None) -> TableFiles | None:
+    """Return the files of a table that is to be read in blocks; None for one that is read as a whole."""
+    if max_memory is not None:
+        check_number(max_memory, "max_memory", above=0)
+    if not isinstance(table, str | Path) and not type(table).__module__.startswith("pyarrow"):
+        return None
+    path = Path(table).expanduser() if isinstance(table, str | Path) else Path()
+    is_text = path.suffix.lower() == ".csv" and path.is_file()  # which takes little memory
+    if max_memory is None and is_text and path.stat().st_size <= SMALL_TEXT:
+        return None
+    from creases.tables._streaming.files import find_files  # imports pyarrow
+
+    return find_files(table, header=header, max_memory=max_memory)

@@ -10,14 +10,7 @@ import numpy as np
 
 from creases._schema import expect
 from creases._typing import Bools, Floats, Ints
-from creases.tables._stages.basis import (
-    Circle,
-    CurveBasis,
-    PiecewiseLinear,
-    check_knots,
-    spread_changes,
-    spread_evenly,
-)
+from creases.tables._stages.basis import Circle, CurveBasis, PiecewiseLinear, check_knots, spread_changes, spread_evenly
 from creases.tables._stages.knots import spread_knots
 
 if TYPE_CHECKING:

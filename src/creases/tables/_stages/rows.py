@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from creases._typing import Bools, Floats, Ints
 from creases.tables._split.split import UniqueRows
 from creases.tables._stages.families import Classes, Family, Targets
 
-if TYPE_CHECKING:
-    from creases.tables._stages.penalized import Basis
+#: Functions of encoded rows (n, d), side by side (n, k).
+Functions = Callable[..., Floats]
 
 #: Numbers of functions of rows that these remember at most.
 REMEMBERED = 12_000_000
@@ -46,7 +46,7 @@ class Rows:
     numbers: Ints | None = None  #: (n,) in the table; None if they have none there
     total: float | None = None  #: weight of all rows where these are a block of them
     known: Floats | None = None  #: (n, m) what all scores have beside those of a fit: effects of levels
-    _last: list[tuple[Basis, Floats]] = field(default_factory=list, init=False, repr=False)
+    _last: list[tuple[Functions, Floats]] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def from_unique(cls, rows: UniqueRows, among: Ints, targets: Targets) -> Rows:
@@ -81,7 +81,7 @@ class Rows:
         object.__setattr__(rows, "_last", self._last)
         return rows
 
-    def functions(self, basis: Basis) -> Floats:
+    def functions(self, basis: Functions) -> Floats:
         """Return the functions (n, p) of a basis at the rows, which remember the last ones: stages share most."""
         last = self._last[0] if self._last else None
         if last is not None and last[0] is basis:

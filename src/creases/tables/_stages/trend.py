@@ -109,10 +109,8 @@ def continue_trend(
         return model, forecasts
     curve, curves = model.curves[j], list(model.curves)
     rise = targets.scale * part * span * _follow(data, np.ones(len(t), bool))[1]
-    knots, values = (
-        np.append(curve.knots, curve.knots[-1] + span),
-        np.append(curve.values, [curve.values[-1] + rise], 0),
-    )
+    knots = np.append(curve.knots, curve.knots[-1] + span)
+    values = np.append(curve.values, [curve.values[-1] + rise], 0)
     curves[j] = Curve(knots, values, np.append(curve.errors, curve.errors[-1:], 0))
     return replace(model, curves=tuple(curves)), forecasts
 
@@ -124,9 +122,8 @@ def _smooth(data: Rows) -> tuple[PiecewiseLinear, float]:
     inputs = Inputs.from_table(rows.X, ["time"], None)
     basis = curve_basis(rows, inputs, inputs.may_bend)
     fit, knots = fit_penalized(basis, rows, inputs.shapes), basis.curves.all_knots(0)
-    return PiecewiseLinear(
-        knots, center + scale * (fit.offset + fit.basis(knots[:, None]) @ fit.weights), False
-    ), fit.freedom
+    values = center + scale * (fit.offset + fit.basis(knots[:, None]) @ fit.weights)
+    return PiecewiseLinear(knots, values, False), fit.freedom
 
 
 def _follow(data: Rows, part: Bools) -> tuple[Floats, Floats]:
@@ -145,9 +142,8 @@ def _follow_residuals(model: CurveModel, j: int, data: Rows, scale: Floats) -> C
     of the curve is to be the level of the last rows all the same.
     """
     curve, (more, freedom) = model.curves[j], _smooth(data)
-    before, after = (
-        np.average(values**2, axis=0, weights=data.weight).sum() for values in (data.y, data.y - more(data.X[:, 0]))
-    )
+    left = (data.y, data.y - more(data.X[:, 0]))
+    before, after = (np.average(values**2, axis=0, weights=data.weight).sum() for values in left)
     if len(data) * (before - after) <= (LEAST_FALL + 2 * freedom) * after:
         return model
     total = add_functions([curve.function, replace(more, values=scale * more.values)])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -16,12 +16,10 @@ from creases._files import write_atomically
 from creases.errors import InputError
 from creases.tables._encoding.encoding import TableEncoding
 from creases.tables._model.predictions import PredictionSummary, predict_frame
+from creases.tables._model.schema import RowFunction
 from creases.tables._reading.files import is_stream
 from creases.tables._streaming.files import TableFiles, block_columns, find_files
 from creases.tables._streaming.passes import spool
-
-if TYPE_CHECKING:
-    from creases.tables._model.row_model import RowModel
 
 ENDINGS = (".csv", ".parquet")
 
@@ -31,7 +29,7 @@ SEARCHED = 16
 
 
 def write_predictions(
-    model: RowModel,
+    model: RowFunction,
     data: Any,
     out: Path,
     *,
@@ -55,7 +53,7 @@ def write_predictions(
 
 
 def _write_blocks(
-    model: RowModel, files: TableFiles, out: Path, *, budget: float, where: tuple[int | None, str, str | None]
+    model: RowFunction, files: TableFiles, out: Path, *, budget: float, where: tuple[int | None, str, str | None]
 ) -> dict[str, Any]:
     """Write the predictions for files; ``where`` are ``n_jobs``, ``engine`` and ``address``."""
     n_jobs, engine, address = where
@@ -81,7 +79,7 @@ def _write_blocks(
 class _Work:
     """What all blocks share."""
 
-    model: RowModel
+    model: RowFunction
     encoding: TableEncoding
     names: list[str]  #: the column that each input is read from
     is_text_file: bool

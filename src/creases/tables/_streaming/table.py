@@ -21,7 +21,8 @@ from creases.errors import InputError
 from creases.problems import Problem
 from creases.tables._columns.kinds import ColumnKind, Gaps
 from creases.tables._encoding.encoding import TableEncoding, encode_target, fit_encoding, label_kind
-from creases.tables._fit.fit_table import choose_doubtful, note_trial
+from creases.tables._fit.doubtful_columns import choose_doubtful, note_trial
+from creases.tables._reading.arrow import arrow_column
 from creases.tables._reading.columns import Column
 from creases.tables._reading.options import CurveConfig, ReadOptions
 from creases.tables._reading.table import choose_columns, doubtful_columns, make_problem, refuse_missing, with_parts
@@ -36,7 +37,7 @@ from creases.tables._streaming.blocks import (
     TrainReader,
     summarize,
 )
-from creases.tables._streaming.files import MAX_MEMORY, TableFiles, arrow_column
+from creases.tables._streaming.files import MAX_MEMORY, TableFiles
 from creases.tables._streaming.passes import MemoryLimit, open_sums, sum_blocks, sum_task
 
 # A pass over encoded rows: a sample of them, and moments of all.

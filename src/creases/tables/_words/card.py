@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, expm1, floor, log10
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +15,11 @@ from creases._typing import Floats, Ints
 from creases.errors import InputError
 from creases.tables._columns.codec import UNKNOWN, number_text, unused_name
 from creases.tables._columns.levels import Levels
+from creases.tables._model.schema import RowFunction
 from creases.tables._stages.model import Plane
 from creases.tables._words.column_text import choose_places, plane_knots
 from creases.tables._words.rows import TermEffects, table_rows
 from creases.tables._words.terms import POINTS, ColumnTerm, CurveTerms, probability
-
-if TYPE_CHECKING:
-    from creases.tables._model.row_model import RowModel
 
 #: Letters of a line, and of what stands before the points of a row at most.
 WIDTH, LABEL = 100, 33
@@ -323,7 +321,7 @@ def _round_up(value: float) -> str:
 # -- making it --------------------------------------------------------------------------------------------------------
 
 
-def points_card(model: RowModel, *, X: Floats | None = None, integer: bool = False) -> PointsCard:
+def points_card(model: RowFunction, *, X: Floats | None = None, integer: bool = False) -> PointsCard:
     """Return a model of curves as a card: the prediction is the sum of what the card gives for each column.
 
     It has as many decimals as it takes to decide every row as the model does.

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, inf, isinf, log, nextafter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +19,10 @@ from creases._typing import Bools, Floats
 from creases._validation import check_count, check_number, check_vector
 from creases.errors import InputError
 from creases.tables._columns.codec import CHANGE, SWITCH
+from creases.tables._model.schema import RowFunction
 from creases.tables._words.column_text import cell_text, column_options, decode_row
 from creases.tables._words.rows import InputRanges, model_ranges
 from creases.tables._words.terms import Options, Terms, probability
-
-if TYPE_CHECKING:
-    from creases.tables._model.row_model import RowModel
 
 # What a changed row is to reach: a class, or a value at least or at most so large.
 
@@ -401,7 +399,7 @@ def _join(names: Sequence[str]) -> str:
 
 
 def find_changes(
-    model: RowModel,
+    model: RowFunction,
     x: Any,
     *,
     to: str | None = None,

@@ -13,14 +13,13 @@ from creases._text import OneLine, format_change, format_value, plural
 from creases._typing import Floats, Ints
 from creases.tables._columns.codec import UNKNOWN, Axis
 from creases.tables._columns.levels import Levels, Lookup
+from creases.tables._model.schema import RowFunction
 from creases.tables._stages.model import Plane
 from creases.tables._words.rows import InputRanges, TermEffects
 from creases.tables._words.terms import DECISIVE, NEGLIGIBLE, ColumnTerm, CurveTerms, Options, Terms
 
 if TYPE_CHECKING:
     from creases.network import Network
-    from creases.tables._model.table_model import TableModel
-    from creases.tables._stages.model import Plane
 
 #: Pieces of a curve that are told by their slopes; one with more by its values at so many places.
 PIECES, PLACES = 3, 5
@@ -432,14 +431,15 @@ class LevelGraph(OneLine):
     counts: Ints  #: (l,) rows with each value; empty without rows
 
 
-def model_graphs(model: TableModel, *, X: Floats | None = None) -> list[NumberGraph | LevelGraph | PairGraph]:
-    """Return what each column and each plane of a model adds, the most important first.
+def model_graphs(model: RowFunction, *, X: Floats | None = None) -> list[NumberGraph | LevelGraph | PairGraph]:
+    """Return what each column and each plane of a model of curves adds, the most important first.
 
     Columns come first, then planes, each in the order of importance by encoded rows X (n, d), whose density pictures
     show; by default those that the model was fitted to. What is constant is left out. With classes the values are
     points: ten double the odds.
     """
     terms = model._terms()
+    assert isinstance(terms, CurveTerms)
     sizes = TermEffects.from_model(model, terms, X).sizes
     if X is None and model.data is not None:
         used, data = model.data.fitted_rows, model.data.rows

@@ -6,27 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from creases._text import format_percent, format_value, plural
 from creases._typing import Floats
+from creases.tables._model.schema import RowFunction
 from creases.tables._stages.basis import Reason
 from creases.tables._stages.model import CurveModel, Units
 from creases.tables._words.column_text import column_text
 from creases.tables._words.rows import TermEffects
-from creases.tables._words.terms import (
-    NEGLIGIBLE,
-    CurveTerms,
-    Options,
-    Terms,
-    factor_text,
-    probability,
-)
-
-if TYPE_CHECKING:
-    from creases.tables._model.row_model import RowModel
+from creases.tables._words.terms import NEGLIGIBLE, CurveTerms, Options, Terms, factor_text, probability
 
 # Units that grew, in words: where each bends, and which rows it was grown for.
 
@@ -129,12 +120,12 @@ class ModelWords:
         return [self.opening, *(f"{name}: {text}" for name, text in self.entries), *self.notes]
 
 
-def describe_model(model: RowModel, *, X: Floats | None = None) -> list[str]:
+def describe_model(model: RowFunction, *, X: Floats | None = None) -> list[str]:
     """Return a model of a table as lines of text: see :func:`model_words`."""
     return model_words(model, X=X).lines()
 
 
-def model_words(model: RowModel, *, X: Floats | None = None) -> ModelWords:
+def model_words(model: RowFunction, *, X: Floats | None = None) -> ModelWords:
     """Return a model of a table in words, the most important column first.
 
     The same words are printed for the model, and stand in its reports, in notebooks and in the studio. A column that

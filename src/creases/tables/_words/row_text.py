@@ -13,18 +13,12 @@ from creases._text import common_decimals, format_fixed, format_percent, format_
 from creases._typing import Floats
 from creases._validation import check_vector
 from creases.tables._columns.codec import unused_name
+from creases.tables._model.schema import RowFunction
 from creases.tables._words.column_text import cell_text
-from creases.tables._words.terms import (
-    class_labels,
-    factor_text,
-    probability,
-    share_probability,
-)
+from creases.tables._words.terms import class_labels, factor_text, probability, share_probability
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from creases.tables._model.row_model import RowModel
 
 #: Terms that have a line of their own, and the share of the largest below which they have none.
 LINES, SMALL = 12, 0.01
@@ -125,7 +119,7 @@ INTERCEPT = "intercept"
 class RowExplanations:
     """Why rows get their predictions; print it, or take one row's explanation, or all of them as a table."""
 
-    model: RowModel
+    model: RowFunction
     X: Floats  #: (n, d) the rows, encoded
 
     @cached_property
@@ -165,7 +159,7 @@ class RowExplanations:
         return str(self.parts.to_html())
 
 
-def explain_row(model: RowModel, x: Floats, *, name: str = "this row", truth: str = "") -> RowExplanation:
+def explain_row(model: RowFunction, x: Floats, *, name: str = "this row", truth: str = "") -> RowExplanation:
     """Explain the prediction of a model for an encoded row x (d,).
 
     ``name`` is what to call the row, ``truth`` its true class or value as text, if it is known.

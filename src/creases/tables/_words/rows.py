@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,10 +13,8 @@ from creases._typing import Floats, Ints
 from creases.errors import CreasesError
 from creases.tables._columns.dates import FEW_DAYS
 from creases.tables._folder.folder import RunFile
+from creases.tables._model.schema import RowFunction
 from creases.tables._words.terms import ColumnTerm, CurveTerms, Terms
-
-if TYPE_CHECKING:
-    from creases.tables._model.row_model import RowModel
 
 Rows = TypeVar("Rows")
 
@@ -39,7 +37,7 @@ class TermEffects:
         return cls(sizes, np.stack([effects.min(axis=(0, 2)), effects.max(axis=(0, 2))], axis=1))
 
     @classmethod
-    def from_model(cls, model: RowModel, terms: Terms, X: Floats | None = None) -> TermEffects:
+    def from_model(cls, model: RowFunction, terms: Terms, X: Floats | None = None) -> TermEffects:
         """Return the effects on rows X, or on those that the model was fitted to, which it has or remembers.
 
         Without any, the size of a column is a quarter of its range.
@@ -68,7 +66,7 @@ class TermEffects:
         return {terms.parts[k]: tuple(table[k].tolist()) for k in order}
 
 
-def table_rows(model: RowModel) -> Floats | None:
+def table_rows(model: RowFunction) -> Floats | None:
     """Return all encoded rows (n, d) of a model's table; a loaded model reads them again, if they are still there."""
     from creases.tables._folder.settings import FitSettings
 
@@ -77,7 +75,7 @@ def table_rows(model: RowModel) -> Floats | None:
     return _read_again(model, lambda folder: np.asarray(FitSettings.load(folder).load_problem().X))
 
 
-def _read_again(model: RowModel, read: Callable[[Path], Rows]) -> Rows | None:
+def _read_again(model: RowFunction, read: Callable[[Path], Rows]) -> Rows | None:
     """Return what is read of the table of a loaded model; None if it has no folder, or the table has gone."""
     folder = model._folder
     if folder is None or not (folder / RunFile.SETTINGS).exists():
@@ -133,7 +131,7 @@ class InputRanges:
         return cls(low, high, spread, np.where(whole, 1.0, 0.0), frozenset())
 
 
-def model_ranges(model: RowModel, terms: Terms, X: Floats | None = None) -> InputRanges:
+def model_ranges(model: RowFunction, terms: Terms, X: Floats | None = None) -> InputRanges:
     """Return what the inputs of a model are: in rows X (n, d), in those trained on, or as far as the model knows."""
     X = model.data.rows.X[model.data.fitted_rows] if X is None and model.data is not None else X
     return InputRanges.from_limits(terms, model.schema.ranges) if X is None else InputRanges.from_rows(terms, X)

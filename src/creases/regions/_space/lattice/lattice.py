@@ -159,9 +159,10 @@ class Lattice:
         self.keys = _enlarge(self.keys[: self.n_vertices], (2 * size,))
         self.set_data(self.data[: self.n_vertices])
 
-    def set_data(self, data: Floats) -> None:
-        """Replace the values at the vertices: (n_vertices, columns)."""
-        self.data = _enlarge(data, (self.sizes.shape[1], data.shape[1]))
+    def set_data(self, *parts: Floats) -> None:
+        """Replace the values at the vertices, in parts (n_vertices, columns)."""
+        self.data = np.empty((self.sizes.shape[1], sum(part.shape[1] for part in parts)))
+        np.concatenate(parts, axis=1, out=self.data[: len(parts[0])])
 
     def mark_walls(self) -> None:
         """Mark the faces of dimension n - 1 with a region on one side only by numbers, which parts of them keep."""
@@ -171,9 +172,9 @@ class Lattice:
         self.creases[:below, 1] = np.where(outer, np.arange(below), -1)
 
     def compact(self) -> None:
-        """Free the space of lists that are no longer in use."""
+        """Free the space of lists that are no longer in use, of more than a small complex has room for."""
         for k in range(2, self.n + 1):
-            if 2 * self.sizes[k, : self.counts[k]].sum() < self.ends[k]:
+            if self.ends[k] > ROOM and 2 * self.sizes[k, : self.counts[k]].sum() < self.ends[k]:
                 sizes, lists = self.faces(k)
                 self.starts[k, : len(sizes)] = np.cumsum(sizes) - sizes
                 self.lists[k, : len(lists)] = lists
